@@ -38,7 +38,7 @@ void bind_session_values(py::module_& m) {
           "add_constant", [](Session& self, py::handle value) { self.add_constant(choice_from_python(value)); },
           py::arg("value"))
       .def("learn_comparisons", &learn_comparisons, py::arg("comparisons"))
-      .def_property_readonly("barren_replays", &Session::barren_replays)
+      .def_property_readonly("wants_comparisons", &Session::wants_comparisons)
       .def_property_readonly("tape_to_watch", &Session::tape_to_watch, py::return_value_policy::copy);
 }
 

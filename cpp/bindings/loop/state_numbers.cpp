@@ -1,7 +1,6 @@
 #include "bindings/loop/state_numbers.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <string_view>
 
@@ -73,34 +72,36 @@ void StateNumbers::add(const std::vector<std::string>& path) {
   }
 }
 
-template <typename Report>
-void StateNumbers::look(Node& node, PyObject* object, const Report& report) {
+template <typename See>
+void StateNumbers::walk(Node& node, PyObject* object, const See& see) {
   for (Node& part : node.parts) {
     const py::object value = stored(object, part.name.ptr());
     if (!value) {
       continue;
     }
     if (!part.parts.empty()) {
-      look(part, value.ptr(), report);
+      walk(part, value.ptr(), see);
     } else if (const auto size = size_of(value.ptr())) {
-      const double number = rounded_down(*size);
-      const bool is_known = std::exchange(part.run, run_) == run_;
-      if (std::exchange(part.number, number) != number || !is_known) {
-        report(part.label, number);
-      }
+      see(part, rounded_down(*size));
     }
   }
 }
 
 void StateNumbers::look(PyObject* machine, Session& session) {
-  if (reads_) {
-    look(machine_, machine, [&](std::uint64_t label, double number) { session.magnitude(label, number); });
+  if (!reads_) {
+    return;
   }
+  walk(machine_, machine, [&](Node& node, double number) {
+    const bool is_known = std::exchange(node.run, run_) == run_;
+    if (std::exchange(node.number, number) != number || !is_known) {
+      session.magnitude(node.label, number);
+    }
+  });
 }
 
-std::vector<std::pair<std::uint64_t, double>> StateNumbers::changed(PyObject* machine) {
+std::vector<std::pair<std::uint64_t, double>> StateNumbers::all(PyObject* machine) {
   std::vector<std::pair<std::uint64_t, double>> found;
-  look(machine_, machine, [&](std::uint64_t label, double number) { found.emplace_back(label, number); });
+  walk(machine_, machine, [&](const Node& node, double number) { found.emplace_back(node.label, number); });
   return found;
 }
 

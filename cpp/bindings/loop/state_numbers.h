@@ -20,7 +20,6 @@ class StateNumbers {
  public:
   // Adds an attribute of the machine, or one of an object that is such an attribute, and so on.
   void add(const std::vector<std::string>& path);
-  void clear() noexcept { machine_.parts.clear(); }
   // Each number is new to a run, or to the part of one that begins with another machine. `reads`: whether any is read.
   void begin_run(bool reads) noexcept {
     ++run_;
@@ -28,8 +27,8 @@ class StateNumbers {
   }
   // Reports the numbers that are not what they were at the step before.
   void look(PyObject* machine, Session& session);
-  // The same for a run that is far from its session: labels and numbers.
-  std::vector<std::pair<std::uint64_t, double>> changed(PyObject* machine);
+  // All of them, with their labels, for a run in another process than its session.
+  [[nodiscard]] std::vector<std::pair<std::uint64_t, double>> all(PyObject* machine);
 
  private:
   struct Node {
@@ -40,8 +39,8 @@ class StateNumbers {
     double number = 0;      // at its last step, rounded down
   };
 
-  template <typename Report>
-  void look(Node& node, PyObject* object, const Report& report);
+  template <typename See>
+  static void walk(Node& node, PyObject* object, const See& see);
 
   Node machine_;
   std::uint64_t run_ = 1;

@@ -34,7 +34,6 @@ std::uint64_t key_of(const Tape& tape, const ChoiceEdit& edit) {
 // Code behind a turned comparison runs in this run and hardly any other.
 void Cmplog::end_run(std::uint32_t new_edges, bool follows_solution) {
   if (new_edges > 0 && follows_solution) {
-    barren_ = 0;
     watches_run_ = true;
   }
 }
@@ -58,7 +57,6 @@ const Checkpoint* Cmplog::checkpoint_to_watch(const Corpus& corpus) const {
 // Operands go to the dictionary whether or not an edit is found: a draw may find them by itself.
 std::size_t Cmplog::learn(const Tape& tape, std::uint64_t checkpoint, std::span<const Comparison> comparisons,
                           Dictionary& dictionary) {
-  ++barren_;
   watched_ = watches_run_ ? watched_ : checkpoint;
   watches_run_ = false;
   std::size_t queued = 0;
@@ -117,8 +115,7 @@ std::optional<Tape> Cmplog::next() {
 
 // Sorted, so that equal states are equal bytes.
 CmplogState Cmplog::save() const {
-  CmplogState state{.barren = barren_,
-                    .watches_run = watches_run_,
+  CmplogState state{.watches_run = watches_run_,
                     .watched = watched_,
                     .turn = turn_,
                     .queue = {queue_.begin(), queue_.end()},
@@ -129,7 +126,6 @@ CmplogState Cmplog::save() const {
 
 // From a file: no state of this can do harm.
 void Cmplog::restore(CmplogState state) {
-  barren_ = state.barren;
   watches_run_ = state.watches_run;
   watched_ = state.watched;
   turn_ = state.turn;

@@ -23,7 +23,6 @@ namespace ordeal {
 
 // The state as plain values, for files.
 struct CmplogState {
-  std::uint64_t barren = 0;
   bool watches_run = false;
   std::uint64_t watched = 0;
   bool turn = false;
@@ -43,11 +42,8 @@ class Cmplog {
 
   // Ends a run. `follows_solution` says that its tape came from next().
   void end_run(std::uint32_t new_edges, bool follows_solution);
-  // How many replays were observed since a turned comparison led to new code. Nothing as long as runs wait to try what
-  // the latest one asked for: no other replay is wanted then.
-  [[nodiscard]] std::optional<std::uint64_t> barren_replays() const noexcept {
-    return queue_.empty() ? std::optional(barren_) : std::nullopt;
-  }
+  // Whether a replay should be observed for comparisons: not as long as runs wait to try what the latest one showed.
+  [[nodiscard]] bool wants_comparisons() const noexcept { return queue_.empty(); }
   // The checkpoint whose prefix to replay; null for the run just ended, which comes first if code behind a turned
   // comparison ran in it. Takes checkpoints kept for a new edge, the newest that is older than the previous one, then
   // from the newest again: comparisons that few runs meet are met on the way to them. O(corpus).
@@ -67,7 +63,6 @@ class Cmplog {
   [[nodiscard]] bool has_room_for(std::size_t bytes) const noexcept;
   void enqueue(Tape tape);
 
-  std::uint64_t barren_ = 0;
   bool watches_run_ = false;
   std::uint64_t watched_ = 0;  // the checkpoint observed last
   bool turn_ = false;

@@ -36,7 +36,6 @@ std::vector<DictionaryEntry> read_values(ByteReader& in) {
 
 // Includes the tapes that wait to run: they are the result of observing.
 void write_cmplog(ByteWriter& out, const CmplogState& search) {
-  out.number(search.barren);
   out.byte(search.watches_run ? 1 : 0);
   out.number(search.watched);
   out.byte(search.turn ? 1 : 0);
@@ -53,8 +52,7 @@ void write_cmplog(ByteWriter& out, const CmplogState& search) {
 
 // A tape that names something gone is left out: it can be found again.
 CmplogState read_cmplog(ByteReader& in, const Renaming& renaming) {
-  CmplogState search{.barren = in.number("barren replays"),
-                     .watches_run = in.number("a run to watch", 1) == 1,
+  CmplogState search{.watches_run = in.number("a run to watch", 1) == 1,
                      .watched = in.number("a checkpoint"),
                      .turn = in.number("a turn", 1) == 1,
                      .queue = {},

@@ -96,7 +96,7 @@ class Learning {
   [[nodiscard]] const Dictionary& values() const noexcept { return values_; }
   // The tape that the next run should follow to turn a comparison, if any. Call it once before each run.
   [[nodiscard]] std::optional<Tape> next_solution() { return cmplog_.next(); }
-  [[nodiscard]] std::optional<std::uint64_t> barren_replays() const noexcept { return cmplog_.barren_replays(); }
+  [[nodiscard]] bool wants_comparisons() const noexcept { return cmplog_.wants_comparisons(); }
   // The checkpoint whose prefix should be observed for comparisons; null for the run just ended.
   [[nodiscard]] const Checkpoint* checkpoint_to_watch() const { return cmplog_.checkpoint_to_watch(corpus_); }
   // `last` is the tape of the run just ended.

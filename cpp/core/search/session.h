@@ -113,8 +113,8 @@ class Session {
 
   // Adds a constant of the program for draws. Before the first run, and not part of what save() returns.
   void add_constant(Choice value) { learning_.add_constant(std::move(value)); }
-  // How many replays were observed for comparisons since one was of use; nothing if no other is wanted now.
-  [[nodiscard]] std::optional<std::uint64_t> barren_replays() const noexcept { return learning_.barren_replays(); }
+  // Whether a replay should be observed for comparisons.
+  [[nodiscard]] bool wants_comparisons() const noexcept { return learning_.wants_comparisons(); }
   // What to replay next for them.
   [[nodiscard]] Tape tape_to_watch() const;
   // Reports the comparisons of that replay. Changes what later runs draw, and some of them will follow the tape with

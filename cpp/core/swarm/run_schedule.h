@@ -1,8 +1,7 @@
 // Decides what kind of run comes next, from the reward and the cost of each kind so far.
 //
 // Start, configuration and simplicity are learnt separately, as there are too many combinations for a search of some
-// hundred runs to try each. The length of a run is not learnt: a bandit over lengths
-// changed no suite.
+// hundred runs to try each. The length of a run is not learnt.
 #pragma once
 
 #include <array>

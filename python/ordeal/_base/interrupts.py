@@ -202,6 +202,15 @@ class Alarm:
         """Whether the code that runs has set another handler."""
         return self._is_set and signal.getsignal(signal.SIGALRM) != self._ring
 
+    @contextmanager
+    def every(self, seconds: float) -> Iterator[None]:
+        """Ring every ``seconds`` during the block, where that is possible."""
+        self.set(seconds, seconds)
+        try:
+            yield
+        finally:
+            self.clear()
+
     def clear(self) -> None:
         """Restore what was found; a timer that was running goes on as if it had run all the time."""
         if not self._is_set:

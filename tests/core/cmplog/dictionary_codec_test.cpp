@@ -29,14 +29,13 @@ TEST(ValuesCodec, KeepsTheSearchForOperands) {
   tape.begin_argument(0);
   tape.add(Choice::integer(123'456));
   const CmplogState search{
-      .barren = 5, .watches_run = true, .watched = 9, .turn = true, .queue = {tape, tape}, .tried = {{11, 1}, {12, 2}}};
+      .watches_run = true, .watched = 9, .turn = true, .queue = {tape, tape}, .tried = {{11, 1}, {12, 2}}};
   ByteWriter out;
   write_cmplog(out, search);
   const std::string bytes = std::move(out).take();
   ByteReader in(bytes);
   const CmplogState read = read_cmplog(in, {{0}, {}, {}, {0}});
   in.check_end();
-  EXPECT_EQ(read.barren, 5U);
   EXPECT_TRUE(read.watches_run);
   EXPECT_EQ(read.watched, 9U);
   EXPECT_TRUE(read.turn);

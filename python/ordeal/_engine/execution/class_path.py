@@ -167,11 +167,8 @@ def _limited(name: str) -> Iterator[None]:
         return None
 
     alarm = Alarm(due)
-    alarm.set(IMPORT_SECONDS_NOTED, IMPORT_SECONDS_NOTED)
-    try:
+    with alarm.every(IMPORT_SECONDS_NOTED):
         yield
-    finally:
-        alarm.clear()
 
 
 def _refuse_import(name: str, error: BaseException) -> NoReturn:

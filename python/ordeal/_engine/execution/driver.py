@@ -180,7 +180,7 @@ class Driver:
         isolated: whether this process only executes runs and Ctrl-C does not reach it. Then everything that the code
             under test raises is its failure, even a KeyboardInterrupt.
         limits: how long the rules may take in replays, and what is known of their times.
-        numbers: the numbers in the state of a machine, for runs of a session; those ``watched``, by their paths.
+        numbers: the numbers in the state of a machine, for runs of a session.
         journal: where the choices of each run are written as they are made, for another process to read.
         outside: what happens to failures outside of the frames of a step; see ``ordeal._base.outside``.
     """
@@ -217,7 +217,6 @@ class Driver:
         self._hashes_state = issubclass(definition.cls, ChaosTest) and overrides(definition.cls, "state_hash")
         self._native: tuple[StepLoop, RunContext] | None = None
         self.numbers = StateNumbers()
-        self.watched: list[str] = []
         self.unchecked, self.only_last = 0, False
         if routes_results(definition.cls):
             self.in_cpp = False
@@ -419,19 +418,6 @@ class Driver:
                 watchdog.ended = ended  # the first failure may have been raised in time
             outcome.broken_by = broken_by
 
-    def watch_numbers(self, paths: Iterable[str], *, alone: bool = False) -> None:
-        """Have runs report these numbers of the state too: attributes from the machine to each, with dots between.
-
-        With ``alone`` they report no others.
-        """
-        if alone:
-            self.watched = []
-            self.numbers.clear()
-        for path in paths:
-            if path not in self.watched:
-                self.watched.append(path)
-                self.numbers.add(path.split("."))
-
     def _renewed(self, step_source: StepSource) -> RunContext:
         """Return the context for a run by the step loop. Runs of a driver are sequential, so one context is reused."""
         if self._native is None:
@@ -439,12 +425,11 @@ class Driver:
             switches = [switch_of(fault) for fault in self.faults]
             loop = make_loop(self.definition, self.faults, switches, hashes_state=self._hashes_state)
             run.loop = run.buggify.loop = loop
-            loop.numbers = self.numbers
             self.watchdog.taken = loop.taken
             self._native = loop, run
         loop, run = self._native
         run.renew(step_source.source, self.buggify_prob)
-        loop.unchecked, loop.only_last = self.unchecked, self.only_last
+        loop.unchecked, loop.only_last, loop.numbers = self.unchecked, self.only_last, self.numbers
         return run
 
     def _loop_steps(

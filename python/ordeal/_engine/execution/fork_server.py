@@ -306,7 +306,9 @@ def _wait_for_runs(
                     environment.randoms.reseed()
                     for generator, state in randoms:
                         generator.setstate(state)
-                    environment.driver.watch_numbers((str(path) for path in paths), alone=True)
+                    environment.driver.numbers = _native.StateNumbers()
+                    for path in paths:
+                        environment.driver.numbers.add(str(path).split("."))
                     _ForkedRun(_ForkLine(channel), run, environment).execute()
             finally:
                 _flush()
@@ -373,9 +375,8 @@ class _ForkedRun(RunListener):
     @override
     def step_done(self, run: RunContext, code: int, state_hash: int) -> None:
         self._run = run
-        numbers = self._environment.driver.numbers
-        numbers.begin_run(True)  # this process does not know whether the step before counted
-        for label, number in numbers.changed(run.machine):
+        # All of them: this process does not know which counted after the step before.
+        for label, number in self._environment.driver.numbers.all(run.machine):
             self._line.send(NOTIFY, "magnitude", label, number)
         self._line.send(STEP, code, state_hash, *self._seen())
 

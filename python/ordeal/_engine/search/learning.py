@@ -58,6 +58,7 @@ class Learning(RunListener, ForkedRunListener):
         progress: SearchProgress,
     ) -> None:
         self._driver = driver
+        self._driver.numbers = _native.StateNumbers()  # it may have served another search before
         self._session = session
         self._monitoring = monitoring
         self._watch = watch
@@ -81,10 +82,13 @@ class Learning(RunListener, ForkedRunListener):
             self._watch.begin_run()
         self._observations.begin_run()
         if not self._begun:
-            # Those of a search that was resumed; the driver may have served another one before.
-            self._driver.watch_numbers(self._progress.aids.numbers, alone=True)
+            self._watch_numbers(self._progress.aids.numbers)  # of a search that was resumed
             self._begun = True
         self._driver.numbers.begin_run(self._session.reads_numbers)
+
+    def _watch_numbers(self, paths: Sequence[str]) -> None:
+        for path in paths:
+            self._driver.numbers.add(path.split("."))
 
     def begin_return(self) -> None:
         """Begin returning to a checkpoint by steps that ran before, hidden as restoring a snapshot would be."""
@@ -145,8 +149,9 @@ class Learning(RunListener, ForkedRunListener):
         """Learn from a run that ended well, teardown included, which is credited to the last step."""
         spec, aids = self._session.spec, self._progress.aids
         if spec.run_id >= aids.numbers_from and not spec.checkpoint and isinstance(run, RunContext):
-            self._driver.watch_numbers(number_paths(run.machine))
-            aids.numbers, aids.numbers_from = self._driver.watched, 2 * spec.run_id
+            found = number_paths(run.machine)
+            self._watch_numbers(found)
+            aids.numbers, aids.numbers_from = list(dict.fromkeys([*aids.numbers, *found])), 2 * spec.run_id
         self._observations.look(run)
         nearer = self._watch.take_nearer() if self._watch.nearer else ()
         new_features = self._session.finished(len(nearer))
@@ -290,7 +295,7 @@ class Comparisons:
 
     def price(self) -> int | None:
         """Return the price of the next function, or of a replay; None while runs try what the latest one showed."""
-        if self._monitoring.monitor is None or self._session.barren_replays is None:
+        if self._monitoring.monitor is None or not self._session.wants_comparisons:
             return None
         aids = self._progress.aids
         if self._tracing is None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import types
 from collections import deque
 from collections.abc import Iterator
-from functools import cache
 from typing import Any
 
-from hypothesis.stateful import RuleBasedStateMachine, rule
+from hypothesis.stateful import RuleBasedStateMachine
+
+from ordeal._engine.execution.own_names import own_names
 
 #: The most attributes that are read after each step, and how many objects lie between the machine and one of them.
 PATHS_MAX = 32
@@ -23,6 +24,7 @@ def number_paths(machine: RuleBasedStateMachine) -> list[str]:
     Those nearest to the machine come first, and of objects that several paths lead to only the first counts.
     """
     found: list[str] = []
+    own = own_names(type(machine))
     seen = {id(machine)}
     level: list[tuple[tuple[str, ...], Any]] = [((), machine)]
     for _ in range(DEPTH_MAX):
@@ -30,7 +32,7 @@ def number_paths(machine: RuleBasedStateMachine) -> list[str]:
         for path, holder in level:
             for name, value in _attributes(holder):
                 # Hypothesis and ordeal give a machine private attributes while it runs.
-                if not name.isidentifier() or (not path and (name.startswith("_") or name in _names_of_base())):
+                if not name.isidentifier() or (not path and (name.startswith("_") or name in own)):
                     continue
                 if isinstance(value, SIZED):
                     found.append(".".join((*path, name)))
@@ -56,16 +58,3 @@ def _attributes(holder: object) -> Iterator[tuple[str, Any]]:
                     yield name, object.__getattribute__(holder, name)
                 except AttributeError:
                     continue
-
-
-class _Bare(RuleBasedStateMachine):
-    """A machine with nothing of its own."""
-
-    @rule()
-    def nothing(self) -> None:
-        """Do nothing: a machine has a rule."""
-
-
-@cache
-def _names_of_base() -> frozenset[str]:
-    return frozenset(vars(_Bare()))

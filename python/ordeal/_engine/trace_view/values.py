@@ -9,17 +9,15 @@ import types
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import cache
 from typing import Any, override
 
-from hypothesis import stateful
-from hypothesis.stateful import RuleBasedStateMachine, rule
+from hypothesis.stateful import RuleBasedStateMachine
 
 from ordeal._base.formatting import one_line
 from ordeal._base.untrusted import bounded_call, type_name
+from ordeal._engine.execution.own_names import own_names
 from ordeal._engine.execution.recorder import render
 from ordeal._native import monotonic
-from ordeal.chaos import ChaosTest
 
 DEPTH_MAX = 6
 CHARS_MAX = 64 * 2**10
@@ -45,7 +43,7 @@ class StateReader:
     """Reads the state of machines of one class. What Hypothesis and ordeal keep in a machine is left out."""
 
     def __init__(self, cls: type[RuleBasedStateMachine]) -> None:
-        self._hidden = _own_names(cls)
+        self._hidden = own_names(cls)
 
     def hide(self, names: Iterable[str]) -> None:
         """Leave out some attributes of the machine besides."""
@@ -93,40 +91,6 @@ class StateReader:
         for bundle, references in _bundles(machine):
             if references:
                 walk.visit(f"bundle {one_line(bundle)}", references, DEPTH_MAX - 1)
-
-
-class _Bare(RuleBasedStateMachine):
-    """A machine with nothing of its own."""
-
-    @rule()
-    def nothing(self) -> None:
-        """Do nothing: a machine has a rule."""
-
-
-class _BareChaos(ChaosTest):
-    """The same with what ordeal adds."""
-
-    @rule()
-    def nothing(self) -> None:
-        """Do nothing: a machine has a rule."""
-
-
-@cache
-def _own_names(cls: type[RuleBasedStateMachine]) -> frozenset[str]:
-    """Return the attributes that each machine has by its base class, and those that it is given in a run."""
-    made = vars((_BareChaos if issubclass(cls, ChaosTest) else _Bare)())
-    ours = [base for base in cls.__mro__ if base.__module__.partition(".")[0] == "ordeal"]
-    values = [*vars(stateful).values(), *(each for base in ours for each in vars(base).values())]
-    functions = (getattr(each, "__code__", None) for each in values)
-    given = {name for code in functions if code is not None for name in _names_in(code) if name.startswith("_")}
-    return frozenset({*made, *given})
-
-
-def _names_in(code: types.CodeType) -> Iterator[str]:
-    yield from code.co_names
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            yield from _names_in(constant)
 
 
 def _bundles(machine: RuleBasedStateMachine) -> Iterator[tuple[str, list[Any]]]:

@@ -107,12 +107,8 @@ def steps_watched(running: Callable[[], SimulationLoop | None]) -> Iterator[None
         loop.stalled = error
         return lambda: error
 
-    alarm = Alarm(due)
-    alarm.set(STEP_S_MAX, STEP_S_MAX)
-    try:
+    with Alarm(due).every(STEP_S_MAX):
         yield
-    finally:
-        alarm.clear()
 
 
 def _is_excused(frame: FrameType | None) -> bool:

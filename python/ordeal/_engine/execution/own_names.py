@@ -1,0 +1,46 @@
+"""What Hypothesis and ordeal keep in a machine, as against what its author does."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Iterator
+from functools import cache
+
+from hypothesis import stateful
+from hypothesis.stateful import RuleBasedStateMachine, rule
+
+from ordeal.chaos import ChaosTest
+
+
+class _Bare(RuleBasedStateMachine):
+    """A machine with nothing of its own."""
+
+    @rule()
+    def nothing(self) -> None:
+        """Do nothing: a machine has a rule."""
+
+
+class _BareChaos(ChaosTest):
+    """The same with what ordeal adds."""
+
+    @rule()
+    def nothing(self) -> None:
+        """Do nothing: a machine has a rule."""
+
+
+@cache
+def own_names(cls: type[RuleBasedStateMachine]) -> frozenset[str]:
+    """Return the attributes that each machine has by its base class, and those that it is given in a run."""
+    made = vars((_BareChaos if issubclass(cls, ChaosTest) else _Bare)())
+    ours = [base for base in cls.__mro__ if base.__module__.partition(".")[0] == "ordeal"]
+    values = [*vars(stateful).values(), *(each for base in ours for each in vars(base).values())]
+    functions = (getattr(each, "__code__", None) for each in values)
+    given = {name for code in functions if code is not None for name in _names_in(code) if name.startswith("_")}
+    return frozenset({*made, *given})
+
+
+def _names_in(code: types.CodeType) -> Iterator[str]:
+    yield from code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from _names_in(constant)
