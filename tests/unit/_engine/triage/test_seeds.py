@@ -21,7 +21,7 @@ from ...samples.monitored import MakeModule
 from ...samples.traced import Counter, Faulty, failing
 
 # With it the first failure of Counter is longer than its shrunk form.
-LONG_SEED = 5
+LONG_SEED = 1
 SUT = """
     def check(total, twice):
         if total > 30:
