@@ -75,8 +75,6 @@ void bind_step_loop(py::module_& m) {
       .def_readonly("begun", &StepLoop::begun)
       .def("slowest", &StepLoop::slowest)
       .def_readonly("broken_by", &StepLoop::broken_by)
-      .def_readwrite("unchecked", &StepLoop::unchecked)
-      .def_readwrite("only_last", &StepLoop::only_last)
       .def_readwrite("data", &StepLoop::data)
       .def_readwrite("numbers", &StepLoop::numbers)
       // The name of what runs now, None between runs.

@@ -427,12 +427,8 @@ bool StepLoop::check_invariants() {
   if (invariants_.empty()) {
     return true;
   }
-  if (unchecked > 0) {
-    --unchecked;
-    return true;
-  }
   const bool initializing = is_initializing();
-  for (const StepInvariant& invariant : std::span(invariants_).last(only_last ? 1 : invariants_.size())) {
+  for (const StepInvariant& invariant : invariants_) {
     if ((initializing && !invariant.check_during_init) || !holds(invariant.name, invariant.preconditions)) {
       continue;
     }

@@ -50,11 +50,9 @@ class StepLoop {
   [[nodiscard]] py::object take_error() { return std::exchange(error_, py::object()); }
 
   // Read from outside while a run is under way.
-  bool in_step = false;         // decisions of buggify belong to a step
-  bool only_last = false;       // of the invariants, the last alone is asked: the others are known to hold
-  std::uint64_t steps = 0;      // moved on with each, over all runs
-  std::uint32_t begun = 0;      // steps of this run that began
-  std::uint32_t unchecked = 0;  // so many times, invariants are due and not asked: they are known to hold
+  bool in_step = false;     // decisions of buggify belong to a step
+  std::uint64_t steps = 0;  // moved on with each, over all runs
+  std::uint32_t begun = 0;  // steps of this run that began
   // The step after which an invariant failed, packed, if one did in the latest run.
   std::optional<std::uint32_t> broken_by;
   py::object data = py::none();           // Hypothesis' record of the run, once something has needed it

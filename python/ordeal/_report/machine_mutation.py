@@ -21,9 +21,9 @@ from ordeal._report.mutation import (
     words_text,
 )
 from ordeal._report.mutation_rates import rates_json
-from ordeal._tools.mutation.machines.evidence import KillTable
-from ordeal._tools.mutation.machines.running import MachineJudgement
+from ordeal._tools.mutation.machines.evidence import KillTable, table_of
 from ordeal._tools.mutation.mutants import Mutant
+from ordeal._tools.mutation.running import Judgement
 from ordeal._tools.mutation.source import Source
 from ordeal._tools.mutation.verdicts import Score, Verdict, weakest_first
 
@@ -31,7 +31,7 @@ _NAMES_MAX = 6
 _WIDTH = 120
 
 
-def machine_mutation_text(sources: Sequence[Source], judgement: MachineJudgement, *, every: bool = False) -> str:
+def machine_mutation_text(sources: Sequence[Source], judgement: Judgement, *, every: bool = False) -> str:
     """Return the whole report as text, with the first survivor of each line, or all."""
     by_name = {source.shown: source for source in sources}
     open_ones, within = weakest_first(judgement.verdicts, every=every), folded(judgement.verdicts, every=every)
@@ -44,7 +44,7 @@ def machine_mutation_text(sources: Sequence[Source], judgement: MachineJudgement
     return "\n".join(part for part in parts if part)
 
 
-def _survivor(source: Source, verdict: Verdict, judgement: MachineJudgement, within: int) -> str:
+def _survivor(source: Source, verdict: Verdict, judgement: Judgement, within: int) -> str:
     mutant = verdict.mutant
     head = f"{mutant.shown}:{mutant.line}  {mutant.name or 'module'}  survived  {mutant.operator}  {mutant.id}"
     head += f"  +{within} inside" if within else ""
@@ -53,10 +53,10 @@ def _survivor(source: Source, verdict: Verdict, judgement: MachineJudgement, wit
     return f"{one_line(head)}\n{diff}\n{described}{doubt_text(verdict)}"
 
 
-def why_it_survived(mutant: Mutant, judgement: MachineJudgement) -> list[str]:
+def why_it_survived(mutant: Mutant, judgement: Judgement) -> list[str]:
     """Return why machines did not notice a mutant, in lines; nothing where they did."""
-    finding = judgement.findings[mutant.id]
-    if not finding.why_it_survived:
+    finding = judgement.findings.get(mutant.id)
+    if finding is None or not finding.why_it_survived:
         return []
     if finding.word == "uncovered":
         return ["no trace of a machine runs this"]
@@ -73,7 +73,7 @@ def why_it_survived(mutant: Mutant, judgement: MachineJudgement) -> list[str]:
     return [why, f"{ran}; {_readers(found.attribute, judgement)}"]
 
 
-def _readers(attribute: str, judgement: MachineJudgement) -> str:
+def _readers(attribute: str, judgement: Judgement) -> str:
     reads = [pair for machine in judgement.machines for pair in machine.reads.items()]
     names = [name for name, attributes in reads if attribute in attributes]
     return f"read by {', '.join(names)}" if names else f"no invariant reads {attribute}"
@@ -115,9 +115,9 @@ def _not_run(verdicts: Sequence[Verdict]) -> list[str]:
     return ["\n".join(map(one_line, lines)) + "\n"] if lines else []
 
 
-def tables_text(judgement: MachineJudgement) -> str:
+def tables_text(judgement: Judgement) -> str:
     """Return the tables of kills, and what kills nothing."""
-    table = judgement.table
+    table = table_of(judgement.findings.values(), judgement.machines)
     reads = {name: found for machine in judgement.machines for name, found in machine.reads.items()}
     width = max((len(name) for name in table.invariants), default=0)
     lines = [f"{'invariant':<{max(width, 9)}}  kills  only it  reads"]
@@ -170,8 +170,8 @@ def kills_nothing(table: KillTable) -> list[tuple[str, list[str]]]:
     ]
 
 
-def _summary(judgement: MachineJudgement) -> str:
-    kinds = judgement.table.kinds
+def _summary(judgement: Judgement) -> str:
+    kinds = table_of(judgement.findings.values(), judgement.machines).kinds
     by = ", ".join(f"{kind} {kinds[kind]}" for kind in ("assertion", "exception") if kinds.get(kind))
     dead = {each.mutant.id for each in judgement.verdicts if each.word == "dead"}
     why = Counter(finding.why_it_survived for finding in judgement.findings.values() if finding.id not in dead)
@@ -185,7 +185,7 @@ def _summary(judgement: MachineJudgement) -> str:
     return "\n".join(map(one_line, lines)) + "\n" + assertion_text(score) + score_text(score, judgement.drawn_from)
 
 
-def machine_lines(judgement: MachineJudgement) -> list[str]:
+def machine_lines(judgement: Judgement) -> list[str]:
     """Return a line about each machine and its traces."""
     return [
         f"machine {machine.name}: {counted(machine.traces, 'trace')}, {counted(machine.steps, 'step')}"
@@ -196,7 +196,7 @@ def machine_lines(judgement: MachineJudgement) -> list[str]:
     ]
 
 
-def machine_mutation_json(sources: Sequence[Source], judgement: MachineJudgement) -> dict[str, Any]:
+def machine_mutation_json(sources: Sequence[Source], judgement: Judgement) -> dict[str, Any]:
     """Return the report as plain values."""
     by_name = {source.shown: source for source in sources}
     return {
@@ -209,12 +209,12 @@ def machine_mutation_json(sources: Sequence[Source], judgement: MachineJudgement
         "judging_cpu_seconds": round(judgement.cpu_seconds, 3),
         "interrupted": judgement.was_interrupted,
         "machines": msgspec.to_builtins(judgement.machines),
-        "table": msgspec.to_builtins(judgement.table),
+        "table": msgspec.to_builtins(table_of(judgement.findings.values(), judgement.machines)),
         "mutants": [_by_machines(by_name[each.mutant.shown], each, judgement) for each in judgement.verdicts],
     }
 
 
-def _by_machines(source: Source, verdict: Verdict, judgement: MachineJudgement) -> dict[str, Any]:
+def _by_machines(source: Source, verdict: Verdict, judgement: Judgement) -> dict[str, Any]:
     finding = judgement.findings.get(verdict.mutant.id)
     found: dict[str, Any] = msgspec.to_builtins(finding) if finding is not None else {}
     return {
@@ -227,9 +227,9 @@ def _by_machines(source: Source, verdict: Verdict, judgement: MachineJudgement) 
     }
 
 
-def machine_tables(judgement: MachineJudgement) -> dict[str, Any]:
+def machine_tables(judgement: Judgement) -> dict[str, Any]:
     """Return what the page shows: lines about each machine, tables, and remarks below them."""
-    table = judgement.table
+    table = table_of(judgement.findings.values(), judgement.machines)
     tables = [
         _invariants(judgement, table),
         *_others(table),
@@ -247,7 +247,7 @@ def machine_tables(judgement: MachineJudgement) -> dict[str, Any]:
     }
 
 
-def _invariants(judgement: MachineJudgement, table: KillTable) -> dict[str, Any]:
+def _invariants(judgement: Judgement, table: KillTable) -> dict[str, Any]:
     reads = {name: found for machine in judgement.machines for name, found in machine.reads.items()}
     rows = [
         (name, row.kills, row.only_it, _some(reads.get(name, ())))
@@ -265,7 +265,7 @@ def _others(table: KillTable) -> list[dict[str, Any]]:
     ]
 
 
-def _why(judgement: MachineJudgement) -> dict[str, Any]:
+def _why(judgement: Judgement) -> dict[str, Any]:
     found = Counter(each.why_it_survived for each in judgement.findings.values())
     attributes: dict[str, Counter[str]] = {}
     for each in judgement.findings.values():

@@ -20,7 +20,6 @@ from ordeal._report.machine_mutation import machine_tables, why_it_survived
 from ordeal._report.mutation import difference, score_text
 from ordeal._report.mutation_rates import rate_tables
 from ordeal._report.stryker import stryker_json
-from ordeal._tools.mutation.machines.running import MachineJudgement
 from ordeal._tools.mutation.running import Judgement
 from ordeal._tools.mutation.source import Source
 from ordeal._tools.mutation.verdicts import DETECTED, WORDS, Score, Verdict, weakest_first
@@ -178,14 +177,10 @@ def _markdown_table(table: Mapping[str, Any]) -> str:
     return f"### {table['title']}\n\n" + "\n".join(lines) + "\n"
 
 
-def mutation_page(
-    sources: Sequence[Source],
-    judgement: Judgement,
-    machines: MachineJudgement | None = None,
-) -> str:
+def mutation_page(sources: Sequence[Source], judgement: Judgement) -> str:
     """Return a page that needs nothing else: the score, and each line where nothing noticed, with its diff.
 
-    Of ``machines`` it has the tables.
+    Where machines judged, it has their tables.
     """
     score, counts = Score.of(judgement.verdicts), Counter(each.word for each in judgement.verdicts)
     values = {
@@ -195,10 +190,10 @@ def mutation_page(
             *((word, counts[word]) for word in WORDS if counts[word]),
             *((kind, number) for kind, number in judgement.left_out.items() if number),
         ],
-        "files": _chained([_file(source, judgement, machines) for source in sources]),
+        "files": _chained([_file(source, judgement) for source in sources]),
         "rates": rate_tables(judgement.verdicts) if judgement.verdicts else [],
         "words": [word for word in ("survived", "uncovered") if counts[word]],
-        "machines": machine_tables(machines) if machines is not None else None,
+        "machines": machine_tables(judgement) if judgement.machines else None,
     }
     return render("mutation.html", values)
 
@@ -213,7 +208,7 @@ def _chained(files: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return files
 
 
-def _file(source: Source, judgement: Judgement, machines: MachineJudgement | None) -> dict[str, Any]:
+def _file(source: Source, judgement: Judgement) -> dict[str, Any]:
     verdicts = [each for each in judgement.verdicts if each.mutant.shown == source.shown]
     score = Score.of(verdicts)
     return {
@@ -229,7 +224,7 @@ def _file(source: Source, judgement: Judgement, machines: MachineJudgement | Non
                 "name": one_line(each.mutant.name or "module"),
                 "told": [_told(each)] if each.route != "machine" else [],
                 "doubt": f"DEAD? {each.doubt}" if each.doubt else "",
-                "why": why_it_survived(each.mutant, machines) if machines is not None else [],
+                "why": why_it_survived(each.mutant, judgement),
                 "diff": difference(source, each.mutant).split("\n"),
             }
             for each in sorted(verdicts, key=lambda each: each.mutant.line)

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from ordeal._tools.mutation.machines.evidence import Kill, MachineFinding
-from ordeal._tools.mutation.machines.running import MachineJudgement
 from ordeal._tools.mutation.running import Judgement
 from ordeal._tools.mutation.source import Source
 from ordeal._tools.mutation.verdicts import Verdict
@@ -24,18 +23,16 @@ _STATUS = {
 }
 
 
-def stryker_json(
-    sources: Sequence[Source], judgement: Judgement, machines: MachineJudgement | None = None
-) -> dict[str, Any]:
+def stryker_json(sources: Sequence[Source], judgement: Judgement) -> dict[str, Any]:
     """Return the report; what the schema has no field for stands below ``ordeal`` of each mutant.
 
-    Of ``machines`` it has what noticed a mutant, such as ``invariant:NAME``, and why others survived: how far what they
-    change came, and the first state that differs.
+    Where machines judged, it has what noticed a mutant, such as ``invariant:NAME``, and why others survived: how far
+    what they change came, and the first state that differs.
 
     The schema knows no mutant that memory or a crash detected: its status is RuntimeError, which the schema leaves out
     of the score, and ``statusReason`` says why.
     """
-    findings = machines.findings if machines is not None else {}
+    findings = judgement.findings
     killers = {name for each in judgement.verdicts for name in _noticed(each, findings.get(each.mutant.id))}
     names = sorted(killers.union(judgement.names))
     numbers = {name: str(number) for number, name in enumerate(names)}

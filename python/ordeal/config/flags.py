@@ -108,7 +108,6 @@ class MutateFlags(CommandFlags):
     new_only: bool = switch("--new-only", "Exit with 1 if any unaccepted mutant survives")
     every: bool = switch("--all", "Show each survivor, not only the first of each line")
     lists: bool = switch("--list", "Print the mutants, and judge none")
-    pin: bool = switch("--pin", "With kill: where nothing fails, write a test of the value that differs")
     output: str | None = place("-o, --output PATH", "With kill: where the test goes", "stdout")
     reason: str | None = option(
         None,
@@ -315,7 +314,7 @@ _FLAGS = {
         "Judges": "tests judges runs deselect_failing",
         "How they judge": "workers passed budget memory no_cache",
         "Exit code": "threshold assertion_threshold new_only",
-        "Kill and accept": "pin kill_budget output reason",
+        "Kill and accept": "kill_budget output reason",
         "Output": "every lists json",
     },
 }

@@ -8,7 +8,7 @@ from ordeal._report.machine_mutation import machine_mutation_json, machine_mutat
 from ordeal._report.mutation_files import mutation_page
 from ordeal._report.stryker import stryker_json
 from ordeal._tools.mutation.machines.evidence import Difference, JudgingMachine, Kill, MachineFinding
-from ordeal._tools.mutation.machines.running import MachineJudgement, verdict_of
+from ordeal._tools.mutation.machines.running import verdict_of
 from ordeal._tools.mutation.mutants import mutants_of
 from ordeal._tools.mutation.operators import PRESETS
 from ordeal._tools.mutation.running import Judgement
@@ -23,7 +23,7 @@ def written(folder: Path, text: str) -> Source:
     return Source.of(path, "shop.py")
 
 
-def judgement(source: Source) -> MachineJudgement:
+def judgement(source: Source) -> Judgement:
     first, second, *_ = mutants = mutants_of(source, PRESETS["essential"])[:2]
     kill = Kill(1, 2, "assertion", "invariant:sound", ("sound",), "sell", (), "t.py:4", "AssertionError")
     findings = {
@@ -31,7 +31,7 @@ def judgement(source: Source) -> MachineJudgement:
         second.id: MachineFinding(second.id, "survived", (), Difference(3, 5, "sell", "stock['a']", "5", "7"), 4, 4),
     }
     machine = JudgingMachine("t:M", 4, 80, 1, ("sell",), ("cut",), ("sound", "idle"), {"sound": ("stock",)}, ("mails",))
-    return MachineJudgement([verdict_of(each, findings[each.id]) for each in mutants], findings, [machine])
+    return Judgement([verdict_of(each, findings[each.id]) for each in mutants], findings=findings, machines=[machine])
 
 
 def test_the_text_says_why_it_survived_and_what_kills_nothing(tmp_path: Path) -> None:
@@ -62,7 +62,7 @@ def test_a_machine_without_invariants_and_mutants_without_verdict_are_explained(
     finding = MachineFinding(mutant.id, "not run", note="at import")
     machine = JudgingMachine("t:M", 4, 80, 0, ("sell",), (), (), {}, ())
     text = machine_mutation_text(
-        [source], MachineJudgement([verdict_of(mutant, finding)], {mutant.id: finding}, [machine])
+        [source], Judgement([verdict_of(mutant, finding)], findings={mutant.id: finding}, machines=[machine])
     )
     assert text.startswith("NOT RUN  1 mutant: at import\n  shop.py:1\n\nno machine has an invariant: only what rules")
 
@@ -73,7 +73,7 @@ def test_what_no_trace_runs_and_no_invariant_reads_is_listed_whole(tmp_path: Pat
     findings = {each.id: MachineFinding(each.id, "uncovered") for each in mutants}
     machine = JudgingMachine("t:M", 4, 80, 0, ("sell",), (), ("sound",), {}, tuple(f"attribute_{n}" for n in range(12)))
     verdicts = [verdict_of(each, findings[each.id]) for each in mutants]
-    text = machine_mutation_text([source], MachineJudgement(verdicts, findings, [machine]))
+    text = machine_mutation_text([source], Judgement(verdicts, findings=findings, machines=[machine]))
     assert text.startswith("UNCOVERED  shop.py:2-4  total  no trace runs this (")
     assert "attribute_6,\n  attribute_7, attribute_8, attribute_9, attribute_10, attribute_11\n" in text
 
@@ -84,15 +84,14 @@ def test_the_page_says_who_kills_and_why_survivors_survived(tmp_path: Path) -> N
     tables = {each["title"]: each["rows"] for each in machine_tables(said)["tables"]}
     assert tables["Kills by invariant"] == [["sound", 1, 1, "stock"], ["idle", 0, 0, "nothing"]]
     assert tables["Why they survived"] == [["state differs", 1, "stock 1"]]
-    page = mutation_page([source], Judgement(said.verdicts), said)
+    page = mutation_page([source], said)
     assert "state differs at step 5 of trace 3 (sell)" in page
     assert "Not read by any invariant: mails" in page
 
 
 def test_what_machines_say_is_there_too(tmp_path: Path) -> None:
     source = written(tmp_path, ALLOWED)
-    machines = judgement(source)
-    document = stryker_json([source], Judgement(machines.verdicts), machines)
+    document = stryker_json([source], judgement(source))
     killed, survived = document["files"]["shop.py"]["mutants"]
     names = {each["id"]: each["name"] for each in document["testFiles"][""]["tests"]}
     assert [names[each] for each in killed["killedBy"]] == ["invariant:sound"]

@@ -174,8 +174,6 @@ class Driver:
     replays, as recorded; with None, not even there.
 
     Attributes:
-        unchecked: so many times in each run of the step loop, invariants are due and not asked.
-        only_last: of the invariants, each run of the step loop asks the last alone.
         in_cpp: whether the step loop in C++ runs what it can. Observers and subclasses see each step in Python.
         isolated: whether this process only executes runs and Ctrl-C does not reach it. Then everything that the code
             under test raises is its failure, even a KeyboardInterrupt.
@@ -217,7 +215,6 @@ class Driver:
         self._hashes_state = issubclass(definition.cls, ChaosTest) and overrides(definition.cls, "state_hash")
         self._native: tuple[StepLoop, RunContext] | None = None
         self.numbers = StateNumbers()
-        self.unchecked, self.only_last = 0, False
         if routes_results(definition.cls):
             self.in_cpp = False
 
@@ -429,7 +426,7 @@ class Driver:
             self._native = loop, run
         loop, run = self._native
         run.renew(step_source.source, self.buggify_prob)
-        loop.unchecked, loop.only_last, loop.numbers = self.unchecked, self.only_last, self.numbers
+        loop.numbers = self.numbers
         return run
 
     def _loop_steps(

@@ -19,6 +19,7 @@ from ordeal._base import memory_limit
 from ordeal._engine.isolation.child import stat_fields
 from ordeal._native import die_with, monotonic
 from ordeal._tools.mutation.sandbox import Apart, cover, descendants, fork
+from ordeal._tools.mutation.verdicts import Word
 
 Message = dict[str, Any]
 Say = Callable[[Message], None]
@@ -92,6 +93,18 @@ class Ended:
     def lost(self) -> str:
         """Why the job did not begin, if it did not: that says nothing of what it runs."""
         return next((str(each["lost"]) for each in self.said if "lost" in each), "")
+
+    def verdict(self) -> tuple[Word, str]:
+        """Return what it says of a mutant that its process ended in the midst of it, and a note."""
+        if self.lost:
+            return "not run", self.lost
+        if self.is_late or self.signal == signal.SIGPROF:
+            return "timeout", ""
+        if self.raised.startswith("MemoryError"):
+            return "memory", self.raised
+        if self.signal:
+            return "crash", signal.Signals(self.signal).name
+        return "killed", self.raised or "it ends the process"
 
 
 @dataclass(slots=True)

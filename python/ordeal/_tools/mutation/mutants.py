@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 import dis
 import hashlib
 import operator
@@ -22,7 +23,7 @@ from typing import Any
 
 from ordeal._engine.coverage.gaps import statements_in
 from ordeal._tools.mutation.chimp_sites import sites
-from ordeal._tools.mutation.operators import BODY_OPERATORS, OPERATORS, Change
+from ordeal._tools.mutation.operators import BODY_OPERATORS, OPERATORS, Change, padded
 from ordeal._tools.mutation.source import Function, Source
 
 CHIMP = "chimp"
@@ -426,6 +427,17 @@ def _future_flags(source: Source) -> int:
                 if alias.name == "annotations":
                     flags |= 0x1000000
     return flags
+
+
+def raising(source: Source, mutant: Mutant) -> Mutant:
+    """Return the mutant whose function raises as soon as it is called."""
+    for node in ast.walk(source.tree):
+        if isinstance(node, Function) and lines_of(node) == mutant.function:
+            span = source.start(node.body[0]), source.end(node.body[-1])
+            text = f"raise {padded(source.part(span), 'SystemError(1)')}"
+            kept = " ; yield" if any(isinstance(each, ast.Yield) for each in ast.walk(node)) else ""
+            return dataclasses.replace(mutant, start=span[0], end=span[1], replacement=text + kept)
+    raise AssertionError("a mutant's function is in its file")
 
 
 def same_code(one: types.CodeType, other: types.CodeType) -> bool:

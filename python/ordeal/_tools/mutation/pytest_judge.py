@@ -18,6 +18,7 @@ from tempfile import NamedTemporaryFile
 from types import ModuleType
 from typing import Any
 
+import msgspec
 import pytest
 
 from ordeal._base.formatting import counted, one_line
@@ -26,13 +27,14 @@ from ordeal._tools.mutation.forks import Say, limit_memory, wait_in_parent
 from ordeal._tools.mutation.interpreters.handing_down import begins_with_ours, hand_down
 from ordeal._tools.mutation.interpreters.sitecustomize import real_path
 from ordeal._tools.mutation.judging.baseline import TOLD_SECONDS
-from ordeal._tools.mutation.judging.importing import ImportRoute, mutant_of
+from ordeal._tools.mutation.judging.importing import ImportRoute
 from ordeal._tools.mutation.judging.lanes import Lanes
 from ordeal._tools.mutation.judging.pytest_options import OwnOptions, pytest_arguments, quieten, switched_off
 from ordeal._tools.mutation.judging.suite import Suite, begun_suite
 from ordeal._tools.mutation.line_coverage import LineCoverage
 from ordeal._tools.mutation.own_process import Refused, begun, send_output_to
 from ordeal._tools.mutation.pytest_items import FailureWatch, Items, same_chance
+from ordeal._tools.mutation.running import TestOrder
 from ordeal._tools.mutation.source import Source
 
 _ESCAPES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
@@ -43,7 +45,7 @@ _OWN_ERROR = re.compile(r"(?:ERROR: (?!usage: )|\S*: error: )(?=\S)")
 class JudgePlugin:
     """The plugin that takes the place of running the tests, once they are collected."""
 
-    def __init__(self, order: dict[str, Any], say: Say, sources: list[Source], coverage: LineCoverage) -> None:
+    def __init__(self, order: TestOrder, say: Say, sources: list[Source], coverage: LineCoverage) -> None:
         self._order, self._say, self._sources, self._coverage = order, say, sources, coverage
         self.watch = FailureWatch()
         self._uncollected = ""
@@ -67,15 +69,15 @@ class JudgePlugin:
         imported = self._coverage.take()
         self._coverage.stop()
         if session.testsfailed:
-            raise Refused(f"tests cannot be collected: {self._uncollected}", _shown_by(self._order["tests"]))
+            raise Refused(f"tests cannot be collected: {self._uncollected}", _shown_by(self._order.tests))
         # A fork has no threads but its own, so none of this program can judge: each mutant is imported again.
         imports = threading.active_count() > 1
         quieten(session.items)
-        off = switched_off([*session.config.getini("addopts"), *self._order["tests"]])
+        off = switched_off([*session.config.getini("addopts"), *self._order.tests])
         suite = begun_suite(
-            *(Items(session, self.watch), self._sources, imported, self._order["workers"]),
+            *(Items(session, self.watch), self._sources, imported, self._order.workers),
             lambda message: self._say({**message, "switched off": off}),
-            leave_out_failing=self._order["leave_out_failing"],
+            leave_out_failing=self._order.leave_out_failing,
             in_place=imports,
         )
         lanes = self._judge(suite, imports=imports)
@@ -95,7 +97,7 @@ class JudgePlugin:
         """Judge what can be judged in memory; nothing can if each mutant ``imports`` the program again."""
         lanes = Lanes(suite, self._say)
         swapped = []
-        for mutant in [mutant_of(fields) for fields in self._order["mutants"]]:
+        for mutant in self._order.mutants:
             covering = suite.covering(mutant)
             if imports if covering else suite.runs_at_import(mutant):
                 lanes.at_import.append(mutant)
@@ -110,14 +112,14 @@ class JudgePlugin:
         return lanes
 
 
-def _judge(order: dict[str, Any], say: Say, sources: list[Source]) -> None:
+def _judge(order: TestOrder, say: Say, sources: list[Source]) -> None:
     coverage = LineCoverage({real_path(str(source.path)) for source in sources})
     coverage.start()
     plugin = JudgePlugin(order, say, sources, coverage)
-    place = Path(order["left"]).parent
+    place = Path(order.left).parent
     plugins = [plugin, plugin.watch, OwnOptions(), _Refusing(say)]
     try:
-        _silent_pytest(pytest_arguments(order["tests"], place), plugins, order["tests"])
+        _silent_pytest(pytest_arguments(order.tests, place), plugins, order.tests)
     except Refused as refused:
         _refuse(say, refused)
 
@@ -177,12 +179,12 @@ def _shown_by(tests: Sequence[str]) -> str:
     return f"`{shlex.join(['python', '-m', 'pytest', *tests])}` shows it, and must pass before mutants are judged"
 
 
-def _in_fork(order: dict[str, Any], sources: list[Source], say: Say) -> None:
+def _in_fork(order: TestOrder, sources: list[Source], say: Say) -> None:
     """Judge in a fork: this process stays one in which pytest has not begun."""
 
     def keep(message: dict[str, Any]) -> None:
         if "left" in message:
-            Path(order["left"]).write_text(json.dumps(message), "utf-8")
+            Path(order.left).write_text(json.dumps(message), "utf-8")
         else:
             say(message)
 
@@ -198,15 +200,15 @@ def _in_fork(order: dict[str, Any], sources: list[Source], say: Say) -> None:
 def main() -> None:
     """Judge the mutants of an order."""
     text, say = begun()
-    order = json.loads(text)
-    limit_memory(order["memory"])
+    order = msgspec.json.decode(text, type=TestOrder)
+    limit_memory(order.memory)
     sys.argv = ["pytest"]
     # The interpreters that tests start begin with a module of ours.
     os.environ |= begins_with_ours()
     hand_down()
-    sources = [Source.of(Path(path), shown) for path, shown in order["sources"]]
+    sources = [Source.of(Path(path), shown) for path, shown in order.sources]
     _in_fork(order, sources, say)
-    left = Path(order["left"])
+    left = Path(order.left)
     if left.exists():
         ImportRoute(order, sources, json.loads(left.read_text("utf-8")), say).judge()
         say({"done": True})

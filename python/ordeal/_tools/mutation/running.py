@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-import json
 import os
 import shlex
 from collections import Counter
@@ -12,8 +10,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
+import msgspec
+
 from ordeal._native import monotonic
 from ordeal._tools.mutation.forks import MEMORY_MIB
+from ordeal._tools.mutation.machines.evidence import JudgingMachine, MachineFinding
 from ordeal._tools.mutation.mutants import Mutant
 from ordeal._tools.mutation.own_process import judging
 from ordeal._tools.mutation.sandbox import NoVerdictError, sandbox
@@ -41,6 +42,8 @@ class Judgement:
         baseline_seconds: the part of ``seconds`` before the first mutant.
         left_out: how many more there are of each kind that is not judged: ``equivalent`` ones compile to the code of
             the original, ``duplicate`` ones to that of another mutant, and ``accepted`` ones have a reason.
+        machines: those that judged, where machines did, with ``findings`` by the ids of mutants.
+        judging_seconds: the time from when their traces were drawn until the last verdict.
     """
 
     verdicts: list[Verdict] = field(default_factory=list)
@@ -56,6 +59,24 @@ class Judgement:
     was_interrupted: bool = False
     left_out: dict[str, int] = field(default_factory=dict)
     drawn_from: int = 0
+    machines: list[JudgingMachine] = field(default_factory=list)
+    findings: dict[str, MachineFinding] = field(default_factory=dict)
+    judging_seconds: float = 0.0
+
+
+class TestOrder(msgspec.Struct):
+    """What a judge by pytest is to do: the paths and names of files, the mutants, and what pytest is given.
+
+    What is left to be judged at import goes through the file ``left``.
+    """
+
+    sources: list[tuple[str, str]]
+    mutants: list[Mutant]
+    tests: list[str]
+    workers: int
+    left: str
+    memory: int
+    leave_out_failing: bool
 
 
 def judge_with_pytest(
@@ -92,16 +113,16 @@ def judge_with_pytest(
     by_id = {mutant.id: mutant for mutant in mutants}
     try:
         with sandbox(folder, passed, limit=memory) as here:
-            order = {
-                "sources": [[here.seen(source.path), source.shown] for source in sources],
-                "mutants": [dataclasses.asdict(each) for each in (mutants if budget is None else by_line(mutants))],
-                "tests": [here.seen(each) if Path(each).is_absolute() else each for each in tests],
-                "workers": workers,
-                "left": str(here.place / "left.json"),
-                "memory": memory,
-                "leave_out_failing": leave_out_failing,
-            }
-            with judging(_JUDGE, json.dumps(order).encode(), here, until) as messages:
+            order = TestOrder(
+                [(here.seen(source.path), source.shown) for source in sources],
+                [*mutants] if budget is None else by_line(mutants),
+                [here.seen(each) if Path(each).is_absolute() else each for each in tests],
+                workers,
+                str(here.place / "left.json"),
+                memory,
+                leave_out_failing,
+            )
+            with judging(_JUDGE, msgspec.json.encode(order), here, until) as messages:
                 for message in messages:
                     if "beginning" in message:
                         beginning(str(message["beginning"]))

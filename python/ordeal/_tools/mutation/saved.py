@@ -21,7 +21,7 @@ from ordeal._base.trace_file import write_atomically
 from ordeal._native import monotonic
 from ordeal._tools.mutation.mutants import Mutant
 from ordeal._tools.mutation.running import Judgement
-from ordeal._tools.mutation.verdicts import Verdict, Word
+from ordeal._tools.mutation.verdicts import Verdict
 from ordeal.errors import ConfigError
 
 _FILE = Path(".ordeal", "mutate", "last.json")
@@ -32,44 +32,30 @@ _SAVE_SECONDS = 1.0
 
 
 class _Kept(msgspec.Struct):
-    mutant: Mutant
-    word: Word
-    killer: str = ""
-    tests: int = 0
-    route: str = ""
-    note: str = ""
-    nearest: str = ""
-    covering: tuple[int, ...] = ()
-    asserted: bool = False
-    doubt: str = ""
+    """A verdict without the tests that cover its mutant, and these by their numbers: names would take too much."""
+
+    verdict: Verdict
+    covering: tuple[int, ...]
 
 
 class Saved(msgspec.Struct):
     """A saved judgement. ``key`` stands for all that it came of; empty where that is too much to read."""
 
     key: str
-    tests: int
-    names: list[str]
-    flaky: list[str]
     kept: list[_Kept]
-    left_out: dict[str, int] = {}
+    rest: Judgement
 
     def verdicts(self) -> list[Verdict]:
         """Return what became of the mutants."""
-        return [self.verdict_of(each) for each in self.kept]
-
-    def verdict_of(self, kept: _Kept) -> Verdict:
-        """Return what became of one mutant."""
-
-        def named(numbers: tuple[int, ...]) -> tuple[str, ...]:
-            return tuple(self.names[each] for each in numbers if 0 <= each < len(self.names))
-
-        fields = {each.name: getattr(kept, each.name) for each in dataclasses.fields(Verdict)}
-        return Verdict(**{**fields, "covering": named(kept.covering)})
+        names = self.rest.names
+        return [
+            dataclasses.replace(each.verdict, covering=tuple(names[at] for at in each.covering if 0 <= at < len(names)))
+            for each in self.kept
+        ]
 
     def judgement(self) -> Judgement:
         """Return the whole judgement."""
-        return Judgement(self.verdicts(), self.tests, self.names, self.flaky, left_out=self.left_out)
+        return dataclasses.replace(self.rest, verdicts=self.verdicts())
 
     def one(self, start: str) -> Verdict:
         """Return the verdict on the mutant whose id begins so.
@@ -84,27 +70,20 @@ class Saved(msgspec.Struct):
         return found[0]
 
 
-def encoded(key: str, judgement: Judgement) -> Saved:
-    """Return a judgement as it is kept."""
-    numbers = {name: number for number, name in enumerate(judgement.names)}
-    kept = [
-        _Kept(
-            *(each.mutant, each.word, each.killer, each.tests, each.route, each.note, each.nearest),
-            tuple(numbers[name] for name in each.covering if name in numbers),
-            *(each.asserted, each.doubt),
-        )
-        for each in judgement.verdicts
-    ]
-    return Saved(key, judgement.tests, judgement.names, judgement.flaky, kept, judgement.left_out)
-
-
 def save(folder: Path, key: str, judgement: Judgement) -> str:
     """Keep a judgement. A folder that cannot be written keeps none: return why, else nothing."""
     try:
         path = folder / _FILE
         path.parent.mkdir(parents=True, exist_ok=True)
         path.with_name(".gitignore").write_text("*\n", "utf-8")
-        write_atomically(path, msgspec.json.encode(encoded(key, judgement)))
+        numbers = {name: number for number, name in enumerate(judgement.names)}
+        kept = [
+            _Kept(dataclasses.replace(each, covering=()), tuple(numbers[name] for name in each.covering))
+            for each in judgement.verdicts
+        ]
+        # How long it took, and whether it was interrupted, says nothing of the next run.
+        rest = dataclasses.replace(judgement, verdicts=[], seconds=0.0, cpu_seconds=0.0, was_interrupted=False)
+        write_atomically(path, msgspec.json.encode(Saved(key, kept, rest)))
     except OSError as error:
         return error.strerror or str(error)
     return ""
@@ -143,14 +122,14 @@ def standing(saved: Saved | None, key: str) -> list[Verdict]:
 
     None of a run with a test that did not pass each time, and none that a busy machine may change.
     """
-    if saved is None or not key or saved.key != key or saved.flaky:
+    if saved is None or not key or saved.key != key or saved.rest.flaky:
         return []
-    return [saved.verdict_of(each) for each in saved.kept if each.word != "not run" and not _may_differ(each)]
+    return [each for each in saved.verdicts() if not _may_differ(each)]
 
 
-def _may_differ(kept: _Kept) -> bool:
-    """Return whether a busy machine may have made a verdict. A limit of turns, unlike one of time, leaves a note."""
-    return kept.word in ("memory", "crash") or (kept.word == "timeout" and not kept.note)
+def _may_differ(verdict: Verdict) -> bool:
+    """Return True if a busy machine may have made a verdict. A limit of turns, unlike one of time, leaves a note."""
+    return verdict.word in ("not run", "memory", "crash") or (verdict.word == "timeout" and not verdict.note)
 
 
 def key_of(folder: Path, mutants: Sequence[Mutant], options: Mapping[str, Any]) -> str:

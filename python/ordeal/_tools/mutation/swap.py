@@ -6,6 +6,7 @@ import ast
 import gc
 import types
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import lru_cache
 
 from ordeal._tools.mutation.interpreters.sitecustomize import real_path
@@ -82,14 +83,14 @@ class Swap:
         assert mutant.function is not None
         self._live, self._path = live, real_path(str(source.path))
         self._original = original_unit(source, mutant.function)
-        self._before: list[tuple[types.FunctionType, str, object]] = []
+        self._changes: list[tuple[types.FunctionType, str, object, object]] = []
         default = source.default_at((mutant.start, mutant.end))
         try:
             if default is None:
                 self._exchange_code(compiled_unit(source, mutant.applied(source.text), mutant.function), mutant)
             else:
                 self._exchange_default(source, mutant, *default)
-            if not self._before:
+            if not self._changes:
                 raise NotSwappable("its function is not alive")
         except NotSwappable:
             self.undo()
@@ -137,19 +138,28 @@ class Swap:
         return found
 
     def _set(self, function: types.FunctionType, name: str, value: object) -> None:
-        self._before.append((function, name, getattr(function, name)))
+        self._changes.append((function, name, getattr(function, name), value))
         setattr(function, name, value)
 
     def codes(self) -> Iterator[types.CodeType]:
         """Yield the code that the functions have now."""
-        for function, *_ in self._before:
+        for function, *_ in self._changes:
             yield function.__code__
 
     def undo(self) -> None:
         """Give the functions what they had."""
-        for function, name, value in reversed(self._before):
-            setattr(function, name, value)
-        self._before.clear()
+        for function, name, before, _ in reversed(self._changes):
+            setattr(function, name, before)
+
+    @contextmanager
+    def undone(self) -> Iterator[None]:
+        """Have the original in the functions during a block."""
+        self.undo()
+        try:
+            yield
+        finally:
+            for function, name, _, value in self._changes:
+                setattr(function, name, value)
 
 
 class OwnLines:

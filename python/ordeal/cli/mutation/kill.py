@@ -44,14 +44,12 @@ def run(words: Mapping[str, Any]) -> int:
         sources, mutants = _survivors(names, given.exclude)
     options = machine_options(given, 1)
     found = []
-    for mutant, closed in close_with_machines(
-        sources, mutants, options, folder=Path.cwd(), budget=given.kill_budget, pin=given.pin
-    ):
+    for mutant, closed in close_with_machines(sources, mutants, options, folder=Path.cwd(), budget=given.kill_budget):
         terminal.say(one_line(f"{mutant.id}  {mutant.shown}:{mutant.line}  {mutant.name}  {mutant.operator}"))
         guard = _guarded(closed)
         found.append((mutant, closed, guard))
         if not given.json:
-            terminal.write("".join(f"{line}\n" for line in _lines(closed, output, pin=given.pin)))
+            terminal.write("".join(f"{line}\n" for line in _lines(closed, output)))
             if guard:
                 terminal.write(one_line(f"kept as a judge of later mutants: {guard}") + "\n")
     tests = [closed.test for _, closed, _ in found if closed.test]
@@ -105,21 +103,16 @@ def _named(name: str, sources: list[Source], operators: tuple[str, ...]) -> tupl
     raise ConfigError(f"no mutant has the id `{name}`", hint="`ordeal mutate --list` prints all ids")
 
 
-def _lines(closed: Closed, output: Path | None, *, pin: bool) -> Iterator[str]:
+def _lines(closed: Closed, output: Path | None) -> Iterator[str]:
     searched = f" in {counted(closed.searched, 'run')}" if closed.searched else ""
     if closed.how == "killed":
         yield one_line(f"killed{searched}, in {counted(closed.steps, 'step')}: {closed.why}")
-    elif closed.how == "pinned":
-        yield f"nothing failed{searched}" if searched else "nothing failed"
-        yield one_line(f"pinned, in {counted(closed.steps, 'step')}: {closed.why}; is that right?")
     else:
         yield one_line(f"open{searched}: {closed.why}")
     if closed.test:
         yield f"fails on the mutant {closed.failed} of 10 times, passes on the original {closed.passed} of 10"
         if output is None:
             yield f"\n{closed.test.rstrip()}"
-    elif not pin:
-        yield "--pin writes a test of what differs today, where a state does"
 
 
 def _save(path: Path, text: str) -> None:

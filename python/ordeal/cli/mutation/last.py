@@ -11,10 +11,8 @@ from typing import Any
 from ordeal._base.formatting import counted, one_line
 from ordeal._base.trace_file import write_atomically
 from ordeal._report.mutation import difference, survivor_text
-from ordeal._report.mutation_files import FORMATS, mutation_page
-from ordeal._report.stryker import stryker_json
+from ordeal._report.mutation_files import FORMATS
 from ordeal._tools.mutation.accepted import accept
-from ordeal._tools.mutation.machines.running import last_judgement
 from ordeal._tools.mutation.mutants import CHIMP, Mutant, mutants_of
 from ordeal._tools.mutation.running import Judgement, judge_with_pytest
 from ordeal._tools.mutation.saved import Saved, load
@@ -124,13 +122,12 @@ def _report(saved: Saved, word: str, _given: Mapping[str, Any]) -> int:
     name, make = FORMATS[word]
     path = Path(".ordeal", "mutate", name)
     files = [by_name[each] for each in shown]
-    machines = last_judgement(Path.cwd(), judgement.verdicts) if word in ("html", "json") else None
-    if machines is None:
-        text = _made(word, make, files, judgement)
-    elif word == "html":
-        text = mutation_page(files, judgement, machines)
-    else:
-        text = stryker_json(files, judgement, machines)
+    try:
+        text = make(files, judgement)
+    except ModuleNotFoundError as error:
+        raise ConfigError(
+            f"the report format `{word}` needs the package `{error.name}`", hint=f"`pip install {error.name}`"
+        ) from None
     try:
         write_atomically(path, (text if isinstance(text, str) else json.dumps(text, indent=2) + "\n").encode())
     except OSError as error:
@@ -140,17 +137,6 @@ def _report(saved: Saved, word: str, _given: Mapping[str, Any]) -> int:
     else:
         terminal.write(f"{path}\n")
     return 0
-
-
-def _made(
-    name: str, make: Callable[[Sequence[Source], Judgement], Any], files: Sequence[Source], judgement: Judgement
-) -> Any:
-    try:
-        return make(files, judgement)
-    except ModuleNotFoundError as error:
-        raise ConfigError(
-            f"the report format `{name}` needs the package `{error.name}`", hint=f"`pip install {error.name}`"
-        ) from None
 
 
 def source_of(mutant: Mutant) -> Source:

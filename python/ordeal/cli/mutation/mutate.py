@@ -21,12 +21,7 @@ from ordeal._report.mutation import mutant_json, mutation_json, mutation_text
 from ordeal._tools.mutation import saved
 from ordeal._tools.mutation.accepted import accepted
 from ordeal._tools.mutation.dead import told
-from ordeal._tools.mutation.machines.running import (
-    MachineOptions,
-    forget_judgement,
-    judge_with_machines,
-    keep_judgement,
-)
+from ordeal._tools.mutation.machines.running import MachineOptions, judge_with_machines
 from ordeal._tools.mutation.mutants import CHIMP, Made, Mutant, made_of
 from ordeal._tools.mutation.operators import OPERATORS, PRESETS
 from ordeal._tools.mutation.running import Judgement, judge_with_pytest
@@ -156,7 +151,6 @@ def _by_tests(
     found = {each.mutant.id: each for each in told(sources, [*earlier, *judgement.verdicts], folder)}
     judgement.verdicts, judgement.left_out = [found[each.id] for each in mutants], left_out
     say_if_lost(saved.save(folder, key, judgement))
-    forget_judgement(folder)
     return judgement
 
 
@@ -366,7 +360,6 @@ def by_machines(
         found = judge_with_machines(sources, mutants, options, folder=Path.cwd(), progress=progress.take)
     found.verdicts, found.left_out = told(sources, found.verdicts, Path.cwd()), left_out
     found.drawn_from = drawn_from
-    judgement = Judgement(found.verdicts, was_interrupted=found.was_interrupted, left_out=left_out)
     if given.json:
         terminal.write(json.dumps(machine_mutation_json(sources, found), indent=2) + "\n")
     else:
@@ -376,9 +369,8 @@ def by_machines(
             config = [] if given.config == "ordeal.toml" else ["-c", given.config]
             words = shlex.join([*given.paths, *config])
             terminal.write(one_line(f"a test that notices one of them: ordeal mutate kill ID {words}".rstrip()) + "\n")
-    say_if_lost(saved.save(Path.cwd(), "", judgement))
-    keep_judgement(Path.cwd(), found)
-    return judgement
+    say_if_lost(saved.save(Path.cwd(), "", found))
+    return found
 
 
 def machine_options(given: MutateOptions, workers: int) -> MachineOptions:

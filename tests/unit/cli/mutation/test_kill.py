@@ -77,20 +77,9 @@ def test_the_run_of_a_test_that_kills_is_kept_to_judge(
             ),
         ),
         (
-            Closed("pinned", "a is 1", "def test_it(): ...\n", 1, 10, 10, 400),
-            0,
-            (
-                "nothing failed in 400 runs\npinned, in 1 step: a is 1; is that right?\n"
-                "fails on the mutant 10 of 10 times, passes on the original 10 of 10\nwritten: tests/test_it.py\n"
-            ),
-        ),
-        (
             Closed("open", "no run failed on the mutant alone", searched=800),
             1,
-            (
-                "open in 800 runs: no run failed on the mutant alone\n"
-                "--pin writes a test of what differs today, where a state does\n"
-            ),
+            "open in 800 runs: no run failed on the mutant alone\n",
         ),
     ],
 )

@@ -84,7 +84,7 @@ def test_nothing_is_applied_but_a_mutant_of_this_project(
     git("commit", "-qm", "first")
     record = Path(".ordeal/mutate/last.json")
     kept = json.loads(record.read_bytes())
-    kept["kept"][1]["mutant"].update(harm)
+    kept["kept"][1]["verdict"]["mutant"].update(harm)
     record.write_text(json.dumps(kept))
     code, out, err = run("mutate", "apply", ids[1])
     assert (code, out, err[:7], "made a mistake" in err) == (2, "", "error: ", False)

@@ -196,7 +196,6 @@ def test_an_id_that_no_mutant_has_is_named(run: Run) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--pin"], "`--pin` goes with `kill`"),
         (["-o", "report.txt"], "`--output` goes with `kill`"),
         (["--reason", "none"], "`--reason` goes with `accept`"),
     ],

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import sys
 import threading
 from collections import deque
@@ -24,6 +23,7 @@ from ordeal._tools.mutation.judging.trials import offer
 from ordeal._tools.mutation.line_coverage import is_imported
 from ordeal._tools.mutation.mutants import Mutant
 from ordeal._tools.mutation.pytest_items import ASSERTED, FailureWatch, Items, same_chance
+from ordeal._tools.mutation.running import TestOrder
 from ordeal._tools.mutation.sandbox import BYTECODE, is_isolated, write_anew
 from ordeal._tools.mutation.source import Source
 
@@ -31,12 +31,6 @@ _PLUGIN_SECONDS = 60.0
 #: Why there is no verdict on a file that is not imported anew.
 IMPORTED = "pytest or one of its plugins has imported the file before the tests do"
 _REFUSED = "the unchanged program fails where mutants of imported code run, so no verdict would be true"
-
-
-def mutant_of(fields: Mapping[str, Any]) -> Mutant:
-    """Return a mutant that came as plain values."""
-    function = tuple(fields["function"]) if fields["function"] is not None else None
-    return Mutant(**{**fields, "lines": tuple(fields["lines"]), "function": function})
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,18 +99,16 @@ class ImportPlugin:
 class ImportRoute:
     """Judges the mutants that a judge in memory has left over. ``answer`` is what that one said."""
 
-    def __init__(
-        self, order: Mapping[str, Any], sources: Sequence[Source], answer: Mapping[str, Any], say: Say
-    ) -> None:
+    def __init__(self, order: TestOrder, sources: Sequence[Source], answer: Mapping[str, Any], say: Say) -> None:
         self._order, self._answer, self._say = order, answer, say
         self._sources = {source.shown: source for source in sources}
-        self._place = Path(order["left"]).parent
+        self._place = Path(order.left).parent
         self._left_out: list[str] = answer["left out"]
         self._tests: int = answer["tests"]
         self._limits = (15 + 10 * answer["cpu"], 30 + 20 * answer["wall"])
         original_takes(answer["peak"])
-        fields = {each["id"]: each for each in order["mutants"]}
-        self._left = [mutant_of(fields[each]) for each in answer["left"]]
+        mutants = {each.id: each for each in order.mutants}
+        self._left = [mutants[each] for each in answer["left"]]
         parts = {path: Part((path,), tuple(names)) for path, names in answer["parts"].items()}
         self._unrun = {*answer["readers"]}.intersection(answer["unrun"])
         self._alone: dict[Part, bool] = {}
@@ -140,7 +132,7 @@ class ImportRoute:
         # In a copy a file is the same for all forks: those that read it have it one after another.
         alone = [] if is_isolated() else [each for each in mutants if each.id in self._answer["readers"]]
         together = [each for each in mutants if each not in alone]
-        for some, workers in (together, self._order["workers"]), (alone, 1):
+        for some, workers in (together, self._order.workers), (alone, 1):
             jobs = deque(self._job(_Asked(each, green.get(each.id))) for each in some)
             for ended in run_jobs(Refilled(lambda jobs=jobs: jobs.popleft() if jobs else None), workers):  # type: ignore[misc]
                 asked: _Asked = ended.job.tag
@@ -187,7 +179,7 @@ class ImportRoute:
         jobs = [self._original(part) for part in asked]
         green = {
             ended.job.tag
-            for ended in run_jobs(jobs, self._order["workers"])
+            for ended in run_jobs(jobs, self._order.workers)
             if ended.said and ended.said[-1].get("survived") == len(ended.job.tag.names)
         }
         return {name: part for name, part in self._parts.items() if part in green}
@@ -215,7 +207,7 @@ class ImportRoute:
         same_chance()
         plugin = ImportPlugin(self._left_out, say, part)
         plugins = [plugin, plugin.watch, OwnOptions()]
-        pytest.main(pytest_arguments(self._order["tests"], self._place), plugins=plugins)
+        pytest.main(pytest_arguments(self._order.tests, self._place), plugins=plugins)
         # Had the tests been collected, the plugin had ended the process.
         say({"failed": "", "kind": "collection"})
 
@@ -253,8 +245,8 @@ class ImportRoute:
     def _take(self, ended: Ended) -> None:
         said = ended.said[-1] if ended.said else {}
         more: dict[str, Any] = {"id": ended.job.tag.mutant.id, "route": "import"}
-        if ended.lost or "not run" in said:
-            more |= {"verdict": "not run", "note": ended.lost or said["not run"]}
+        if "not run" in said:
+            more |= {"verdict": "not run", "note": said["not run"]}
         elif "survived" in said:
             word = "uncovered" if more["id"] in self._unrun else "survived"
             more |= {"verdict": word, "tests": said["survived"]}
@@ -262,12 +254,8 @@ class ImportRoute:
             word = "memory" if said["kind"] == "MemoryError" else "killed"
             more |= {"verdict": word, "killer": said["failed"], "note": "" if said["failed"] else "at import"}
             more |= {"asserted": said["kind"] == ASSERTED}
-        elif ended.is_late or ended.signal == signal.SIGPROF:
-            more |= {"verdict": "timeout"}
-        elif ended.signal:
-            more |= {"verdict": "crash", "note": signal.Signals(ended.signal).name}
         else:
-            more |= {"verdict": "killed", "note": said.get("raised", "it ends the process")}
+            more["verdict"], more["note"] = ended.verdict()
         self._say(more)
 
 

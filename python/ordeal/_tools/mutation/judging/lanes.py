@@ -190,14 +190,13 @@ class Lanes:
     def _take_end(self, tag: _Tag, trial: Trial, ended: Ended) -> None:
         """A process has ended in the midst of a mutant: that is what it says of it."""
         mutant, tests = trial.mutant, len(trial.numbers)
-        raised = ended.raised
         if ended.lost or (ended.signal == signal.SIGKILL and not ended.is_late):
             # Something else than the mutant may have ended it.
             if tag.lane is not None:
                 self._again(mutant, self._killer(tag, trial))
                 return
             if ended.lost:
-                self._verdict(mutant, "not run", note=ended.lost)
+                self._verdict(mutant, *ended.verdict())
                 return
         took_long = ended.is_late or ended.signal == signal.SIGPROF
         if took_long and any("turning" in each for each in ended.said):
@@ -210,14 +209,8 @@ class Lanes:
         elif (took_long and tag.factor == 1.0) or (len(tag.trials) > 1 and not took_long):
             # A busy machine may have made it slow, and it gets four times as long; or it may end of what came before.
             self._again(mutant, self._killer(tag, trial), _PATIENCE if took_long else 1.0)
-        elif took_long:
-            self._verdict(mutant, "timeout", tests=tests)
-        elif raised.startswith("MemoryError"):
-            self._verdict(mutant, "memory", tests=tests)
-        elif ended.signal:
-            self._verdict(mutant, "crash", tests=tests, note=signal.Signals(ended.signal).name)
         else:
-            self._verdict(mutant, "killed", tests=tests, note=raised or "it ends the process")
+            self._verdict(mutant, *ended.verdict(), tests=tests)
 
-    def _verdict(self, mutant: Mutant, word: str, **more: Any) -> None:
-        self._say({"verdict": word, "id": mutant.id, "route": "swap", **more})
+    def _verdict(self, mutant: Mutant, word: str, note: str = "", **more: Any) -> None:
+        self._say({"verdict": word, "id": mutant.id, "route": "swap", "note": note, **more})

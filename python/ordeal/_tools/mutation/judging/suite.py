@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import ast
-import dataclasses
 import gc
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -23,11 +21,10 @@ from ordeal._tools.mutation.judging.baseline import (
     refuse_other_files,
 )
 from ordeal._tools.mutation.judging.trials import TestRunner, Trial, Turns, killer_first, run_trials, run_unchanged
-from ordeal._tools.mutation.mutants import Mutant
-from ordeal._tools.mutation.operators import padded
+from ordeal._tools.mutation.mutants import Mutant, raising
 from ordeal._tools.mutation.own_process import Refused
 from ordeal._tools.mutation.pytest_items import Items
-from ordeal._tools.mutation.source import Function, Source
+from ordeal._tools.mutation.source import Source
 from ordeal._tools.mutation.swap import LiveFunctions, OwnLines
 
 _FORCED_MAX = 5
@@ -350,16 +347,3 @@ class Suite:
                 return False
             unnoticed = unnoticed or came == "unnoticed"
         return unnoticed
-
-
-def raising(source: Source, mutant: Mutant) -> Mutant:
-    """Return the mutant whose function raises as soon as it is called."""
-    for node in ast.walk(source.tree):
-        if isinstance(node, Function) and mutant.function is not None:
-            first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
-            if first == mutant.function[0] and node.end_lineno == mutant.function[1]:
-                span = source.start(node.body[0]), source.end(node.body[-1])
-                text = f"raise {padded(source.part(span), 'SystemError(1)')}"
-                kept = " ; yield" if any(isinstance(each, ast.Yield) for each in ast.walk(node)) else ""
-                return dataclasses.replace(mutant, start=span[0], end=span[1], replacement=text + kept)
-    raise AssertionError("a mutant's function is in its file")

@@ -46,7 +46,6 @@ class Lookout:
     Attributes:
         steps: how many states there were, the one before the first step included.
         other_at: the first step whose state differs, of those asked for.
-        equal_at: the last step before it that was asked for; -1 where there is none.
         numbers: those of all states, where they were to be collected.
         shown: what ``show`` returned of the state that differs.
     """
@@ -57,27 +56,12 @@ class Lookout:
         disarmed: Callable[[], AbstractContextManager[None]],
     ) -> None:
         self._number_of, self._disarmed = number_of, disarmed
-        self._begin(0)
-
-    def _begin(self, due: int, first: int = 0) -> None:
-        self._due = due
-        self._original: list[Step] = []
-        self._show: Callable[[RuleBasedStateMachine], Any] | None = None
-        self.steps = first
-        self.other_at: int | None = None
-        self.equal_at = -1
-        self.shown: Any = None
-        self.numbers: list[int] = []
-        self._tell: Callable[[RuleBasedStateMachine], Any] | None = None
+        self.compare([], 0)
 
     def collect(self) -> None:
         """Note the numbers of all states of the next run."""
-        self.tell(lambda machine: self.numbers.append(self._number_of(machine)), -1)
-
-    def tell(self, look: Callable[[RuleBasedStateMachine], Any], due: int) -> None:
-        """Have ``look`` see the machine in the next run, after the steps that have a bit in ``due``."""
-        self._begin(due)
-        self._tell = look
+        self.compare([], -1)
+        self._collects = True
 
     def rest(self) -> None:
         """Look at no state of the runs that follow; what was seen stays."""
@@ -88,14 +72,14 @@ class Lookout:
         original: list[Step],
         due: int,
         show: Callable[[RuleBasedStateMachine], Any] | None = None,
-        first: int = 0,
     ) -> None:
-        """Compare the next run, after the steps that have a bit in ``due``. With ``show``, end it where it differs.
-
-        This is told of no step before ``first``.
-        """
-        self._begin(due, first)
-        self._original, self._show = original, show
+        """Compare the next run, after the steps that have a bit in ``due``. With ``show``, end it where it differs."""
+        self._original, self._due, self._show = original, due, show
+        self._collects = False
+        self.steps = 0
+        self.other_at: int | None = None
+        self.shown: Any = None
+        self.numbers: list[int] = []
 
     def __call__(self, machine: RuleBasedStateMachine) -> None:
         """Look at the state after a step."""
@@ -104,11 +88,10 @@ class Lookout:
         if not self._due >> step & 1 or self.other_at is not None:
             return
         with self._disarmed():
-            if self._tell is not None:
-                self._tell(machine)
+            if self._collects:
+                self.numbers.append(self._number_of(machine))
                 return
             if step < len(self._original) and self._original[step][1] == self._number_of(machine):
-                self.equal_at = step
                 return
             self.other_at = step
             if self._show is not None:
@@ -179,17 +162,9 @@ class TraceReplayer:
         with self._randoms.managed(), self.driver.watching():
             yield
 
-    def run(
-        self, tape: _native.Tape, trace: int, original: list[Step] | None = None, due: int = 0, first: int = 0
-    ) -> Kill | None:
-        """Replay a tape. Return what it fails with, if it does.
-
-        With ``original``, the states after the steps with a bit in ``due`` are compared: see ``differs``. Then no
-        invariant is asked before the step ``first``: nothing that runs until there is another than on the original.
-        """
+    def run(self, tape: _native.Tape, trace: int) -> Kill | None:
+        """Replay a tape. Return what it fails with, if it does."""
         self._noted = {}
-        if original is not None:
-            self._compare(original, due, first)
         self.driver.factory = self._watched
         if self._turns is not None:
             self._turns.begin(self._turns_max)
@@ -197,7 +172,6 @@ class TraceReplayer:
             outcome = self._execute(tape, None)
         finally:
             self.driver.factory = self._make
-            self.driver.unchecked = 0
         if outcome.error is None and self._turns is not None and self._turns.is_over:
             outcome = Outcome(Status.FAILED, outcome.steps, self._turns.error())
         if outcome.status is not Status.FAILED or outcome.error is None:
@@ -209,35 +183,15 @@ class TraceReplayer:
         """Whether the last run was ended because its loops turned without end."""
         return self._turns is not None and self._turns.is_over
 
-    def differs(self, original: list[Step]) -> bool:
-        """Return whether the last run, which compared and did not fail, led to another state, or to fewer."""
-        return self._lookout.other_at is not None or self._lookout.steps != len(original)
-
-    @property
-    def equal_until(self) -> int:
-        """The last step after which the last run compared and found no difference; -1 where there is none."""
-        return self._lookout.equal_at
-
     def passes(self, tape: _native.Tape) -> bool:
         """Return whether a tape runs to its end."""
         return self._execute(tape, None).status is Status.DONE
 
-    def _compare(self, original: list[Step], due: int, first: int) -> None:
-        self.driver.unchecked = first if self.driver.in_cpp else 0
-        self._lookout.compare(original, due, first=self.driver.unchecked)
-
-    def repeats(self, tape: _native.Tape, original: list[Step], first: int = 0) -> bool:
-        """Return whether a tape leads to the same states once more, with no invariant asked before a step."""
-        self._compare(original, -1, first)
-        try:
-            done = self._execute(tape, None).status is Status.DONE
-        finally:
-            self.driver.unchecked = 0
-        return done and not self.differs(original)
-
-    def are_looks(self, tape: _native.Tape, original: list[Step]) -> bool:
-        """Return whether the invariants change nothing: without them, a tape leads to the same states."""
-        return all(self.repeats(tape, original, first) for first in (len(original) // 2, len(original) - 1))
+    def repeats(self, tape: _native.Tape, original: list[Step]) -> bool:
+        """Return True if a tape leads to the same states once more."""
+        self._lookout.compare(original, -1)
+        is_whole = self.passes(tape) and self._lookout.steps == len(original)
+        return is_whole and self._lookout.other_at is None
 
     def unsteady(self, tapes: Sequence[_native.Tape]) -> list[str]:
         """Return the attributes of the machine that differ when a tape runs again, such as addresses; hide them."""
@@ -273,17 +227,14 @@ class TraceReplayer:
             return None
         return list(zip(watch.rules, self._lookout.numbers, strict=True))
 
-    def first_other(
-        self, tape: _native.Tape, original: list[Step], due: int = -1, *, asks: bool = True
-    ) -> tuple[int, str, State] | None:
+    def first_other(self, tape: _native.Tape, original: list[Step], due: int = -1) -> tuple[int, str, State] | None:
         """Replay a tape. Return the first step whose rule or state is not that of the original, of those in ``due``.
 
-        With it come the rule and the state; ``none`` where the replay ends before. No invariant is asked without
-        ``asks``.
+        With it come the rule and the state; ``none`` where the replay ends before.
         """
         self._lookout.compare(original, due, self._reader.read)
         replay = _native.Replay(tape)
-        self._looking(tape, replay, asks=asks)
+        self._execute(tape, None, replay)
         step, shown = self._lookout.other_at, self._lookout.shown
         if step is None:
             if self._lookout.steps >= len(original):
@@ -296,19 +247,11 @@ class TraceReplayer:
             rule = rules.rules[step] if step < len(rules.rules) else "none"
         return step, rule, shown
 
-    def state_at(self, tape: _native.Tape, step: int, *, asks: bool = True) -> State:
+    def state_at(self, tape: _native.Tape, step: int) -> State:
         """Replay a tape, and return the state after a step; nothing behind its end."""
         self._lookout.compare([], 1 << step, self._reader.read)
-        self._looking(tape, None, asks=asks)
+        self._execute(tape, None)
         return self._lookout.shown or {}
-
-    def _looking(self, tape: _native.Tape, replay: _native.Replay | None, *, asks: bool) -> None:
-        """Replay a tape for its states alone."""
-        self.driver.only_last = not asks
-        try:
-            self._execute(tape, None, replay)
-        finally:
-            self.driver.only_last = False
 
     def _execute(self, tape: _native.Tape, observer: Any, replay: _native.Replay | None = None) -> Outcome:
         self._randoms.reseed()

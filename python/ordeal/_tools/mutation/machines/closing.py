@@ -1,22 +1,19 @@
-"""Closes a survivor: searches a run that a machine fails in on the mutant alone, or pins what the mutant changes.
+"""Closes a survivor: searches a run that a machine fails in on the mutant alone.
 
-Both become a pytest function that fails on the mutant and passes on the original, and is run on both before it is
-given to anybody.
+It becomes a pytest function that fails on the mutant and passes on the original, and is run on both before it is shown.
 """
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from typing import Any
 
 import msgspec.structs
 from hypothesis.stateful import RuleBasedStateMachine
 
-import ordeal._native as _native
 from ordeal._base.formatting import one_line
 from ordeal._base.trace_file import Trace, TraceFailure
 from ordeal._engine.execution.recorder import RunRecorder
@@ -25,7 +22,6 @@ from ordeal._engine.replay.loading import load_for_replay
 from ordeal._engine.replay.replayer import Replayed
 from ordeal._engine.trace_view.values import sketch_of
 from ordeal._native import monotonic
-from ordeal._tools.mutation.machines.bench import State, TraceReplayer
 from ordeal._tools.mutation.machines.evidence import HEADER, Closed
 from ordeal._tools.mutation.mutants import Mutant
 from ordeal._tools.mutation.source import Source
@@ -40,27 +36,21 @@ RUNS_A_SEARCH = 400
 TIMES = 10
 _SHORT = 40
 _HEAD = re.compile(r'def test_\w+\(\):\n( +)""".*?"""\n', re.DOTALL)
-_PATH = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*|\[('[^'\\]*'|-?\d+)\])*")
 
 
 class Closing:
     """One survivor, and the machine that is to notice it."""
 
-    def __init__(self, live: LiveFunctions, source: Source, mutant: Mutant, given: Any, bench: TraceReplayer) -> None:
+    def __init__(self, live: LiveFunctions, source: Source, mutant: Mutant, given: Any) -> None:
         self._live, self._source, self._mutant = live, source, mutant
-        self._given, self._bench = given, bench
-
-    @property
-    def id(self) -> str:
-        """The id of the mutant."""
-        return self._mutant.id
+        self._given = given
 
     @contextmanager
-    def broken(self) -> Iterator[None]:
+    def broken(self) -> Iterator[Swap]:
         """Have the mutant in the program during a block."""
         swap = Swap(self._live, self._source, self._mutant)
         try:
-            yield
+            yield swap
         finally:
             swap.undo()
 
@@ -125,13 +115,10 @@ class Closing:
         def tells(replayed: Replayed) -> bool:
             if not replayed.bucket:
                 return False
-            swapped.undo()
-            try:
+            with swap.undone():
                 return self._is_done(loaded.replayer.run(replayed.tape))
-            finally:
-                swapped.again()
 
-        with loaded.running(), _Again(self._live, self._source, self._mutant) as swapped:
+        with loaded.running(), self.broken() as swap:
             tape = loaded.replayer.run(loaded.tape).tape
             tape = loaded.replayer.shrink_while(tape, tells, SHRINK_SECONDS).tape
             recorder = RunRecorder()
@@ -148,54 +135,14 @@ class Closing:
         with self.broken():
             test = generate_tests([small])
         why = f"{type(error).__name__}: {error}"
-        named, kept = self._named(test, "kills"), small.to_json().decode()
+        named, kept = self._named(test), small.to_json().decode()
         return self._verified(Closed("killed", why[:300], named, len(recorder.steps), trace=kept))
 
-    def pinned(self, trace: Trace, step: int) -> Closed:
-        """Write the shortest trace found whose last state differs, with that state as it is today."""
-        loaded = load_for_replay(trace, self._given)
-        begin = _native.Tape.from_steps(loaded.tape.steps()[:step])
-
-        def differs(replayed: Replayed) -> bool:
-            if replayed.bucket or replayed.rejected:
-                return False
-            mutant = self._last_state(replayed.tape)
-            swapped.undo()
-            try:
-                passes = self._is_done(loaded.replayer.run(replayed.tape))
-                return passes and bool(_pins(self._last_state(replayed.tape), mutant))
-            finally:
-                swapped.again()
-
-        with loaded.running(), _Again(self._live, self._source, self._mutant) as swapped:
-            tape = loaded.replayer.shrink_while(begin, differs, SHRINK_SECONDS).tape
-            mutant = self._last_state(tape)
-        recorder = RunRecorder()
-        with loaded.running():
-            last = loaded.replayer.run(tape, recorder)
-            pins = _pins(self._last_state(tape), mutant)
-        if not pins:
-            return Closed("open", "what differs cannot be written as an assertion")
-        steps = recorder.finished_steps(last.tape, loaded.driver.definition)
-        test = generate_tests([replace(trace, steps=steps, failure=None, program=recorder.finished_program())])
-        before, finally_, after = test.rpartition("    finally:\n")
-        path, value = pins[0]
-        if not finally_ or "machine = " not in before:
-            return Closed("open", "the trace cannot be written as plain calls")
-        pin = (
-            f"        # The value of today's code: check that it is right.\n        assert machine.{path} == {value}\n"
-        )
-        named = self._named(before + pin + finally_ + after, "pins")
-        return self._verified(Closed("pinned", f"{path} is {value}", named, len(steps)))
-
-    def _last_state(self, tape: _native.Tape) -> State:
-        return self._bench.state_at(tape, len(tape))
-
-    def _named(self, test: str, verb: str) -> str:
+    def _named(self, test: str) -> str:
         mutant = self._mutant
         change = f"`{_short(mutant.original)}` -> `{_short(mutant.replacement)}`"
         what = f"{mutant.name}, line {mutant.line} of {mutant.shown}: {change}"
-        text = f'def test_{verb}_{mutant.id}():\n    """{what}"""\n'
+        text = f'def test_kills_{mutant.id}():\n    """{what}"""\n'
         return HEADER + _HEAD.sub(lambda _: text, test.split("\n", 1)[1], count=1)
 
     def _verified(self, closed: Closed) -> Closed:
@@ -218,28 +165,6 @@ class Closing:
         return msgspec.structs.replace(verified, how="open", why=why, test="")
 
 
-class _Again:
-    """A mutant that is taken back, and put in again, during a block."""
-
-    def __init__(self, live: LiveFunctions, source: Source, mutant: Mutant) -> None:
-        self._parts = live, source, mutant
-
-    def __enter__(self) -> _Again:
-        self.again()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.undo()
-
-    def again(self) -> None:
-        """Put it in."""
-        self._swap = Swap(*self._parts)
-
-    def undo(self) -> None:
-        """Take it back."""
-        self._swap.undo()
-
-
 def _short(code: str) -> str:
     """Return code as a part of a docstring."""
     text = one_line(" ".join(code.split())).replace("\\", "").replace('"', "'")
@@ -252,15 +177,3 @@ def _passes(test: Callable[[], None]) -> bool:
     except BaseException:  # noqa: BLE001 - whatever it raises, it does not pass
         return False
     return True
-
-
-def _pins(original: State, mutant: State) -> list[tuple[str, str]]:
-    """Return the paths that differ, with their values on the original, that can be written in a test."""
-    found = []
-    for path, value in original.items():
-        if mutant.get(path) == value or _PATH.fullmatch(path) is None:
-            continue
-        with suppress(ValueError, SyntaxError):
-            ast.literal_eval(value)
-            found.append((path, value))
-    return found

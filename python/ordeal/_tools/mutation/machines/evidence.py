@@ -179,9 +179,9 @@ HEADER = '"""Written by `ordeal mutate kill`. Each test says which change of the
 
 
 class Closed(msgspec.Struct, frozen=True):
-    """What became of a survivor: ``killed``, ``pinned`` or ``open``, and the test with how often it was right.
+    """What became of a survivor: ``killed`` or ``open``, and the test with how often it was right.
 
-    ``why`` is what fails, what is pinned, or why there is nothing; ``trace`` is the run that fails, as JSON.
+    ``why`` is what fails, or why nothing does; ``trace`` is the run that fails, as JSON.
     """
 
     how: str

@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-import ast
-import dataclasses
 import gc
 import mmap
 import os
@@ -28,27 +26,11 @@ from ordeal._tools.mutation.machines.batch import JUDGING_MAX, PATIENCE, Batch, 
 from ordeal._tools.mutation.machines.bench import TraceReplayer
 from ordeal._tools.mutation.machines.evidence import JudgingMachine, MachineFinding, unread_of
 from ordeal._tools.mutation.machines.turns import TurnLimit
-from ordeal._tools.mutation.mutants import Mutant
+from ordeal._tools.mutation.mutants import Mutant, raising
 from ordeal._tools.mutation.own_process import Refused, begun, send_output_to
-from ordeal._tools.mutation.source import Function, Source
+from ordeal._tools.mutation.source import Source
 from ordeal._tools.mutation.swap import LiveFunctions, OwnLines
-from ordeal._tools.mutation.verdicts import Word
 from ordeal.errors import OrdealError
-
-
-def raising_at_once(source: Source, mutant: Mutant) -> Mutant | None:
-    """Return a mutant whose function, the one that holds ``mutant``, raises; None where there is none."""
-    for node in ast.walk(source.tree):
-        if isinstance(node, Function) and mutant.function is not None and node.end_lineno == mutant.function[1]:
-            first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
-            if first == mutant.function[0]:
-                start, end = source.start(node.body[0]), source.end(node.body[-1])
-                # A function is compiled alone, by its lines: they stay as many.
-                lines = "\n" * source.part((start, end)).count("\n")
-                raised = f'raise RuntimeError("broken on purpose"{lines})'
-                return dataclasses.replace(mutant, start=start, end=end, replacement=raised)
-    return None
-
 
 BATCH = 100
 #: So many findings of a batch are said at a time: the original is asked once for all of them.
@@ -134,22 +116,12 @@ class Judge:
             order.seconds * 3 + 60,
         )
         said = _said(drawing, f"{path} cannot be explored")
-        loaded = {
-            each["trace"]: (Trace.from_json(each["trace"].encode()), each["failed"]) for each in said if "trace" in each
-        }
-        found: list[tuple[Trace, list[bool]]] = [(trace, [failed]) for trace, failed in loaded.values()]
-        # What was a failure once may pass today, to its last step.
-        known = {trace.content_hash() for trace, _ in found}
-        for trace in traces.saved(path, order.saved):
-            if trace.content_hash() not in known:
-                known.add(trace.content_hash())
-                found.append((trace, [False, True] if trace.failure else [False]))
-        tapes, of_tape = [], []
-        for trace, ways in found:
-            for tape in (traces.tape_without_failure(trace, bench, failed=failed) for failed in ways):
-                if tape is not None:
-                    tapes.append(tape)
-                    of_tape.append(trace)
+        drawn = [Trace.from_json(each["trace"].encode()) for each in said if "trace" in each]
+        found: dict[str, Trace] = {}
+        for trace in (*drawn, *traces.saved(path, order.saved)):
+            found.setdefault(trace.content_hash(), trace)
+        pairs = [(trace, tape) for trace in found.values() for tape in traces.tapes_of(trace, bench)]
+        of_tape, tapes = [trace for trace, _ in pairs], [tape for _, tape in pairs]
         measuring = Job(lambda say: traces.measured(bench, tapes, self._paths, self._live, say), 0, _MEASURING_SECONDS)
         first, *whole, last = _said(measuring, f"{path} cannot be replayed")
         good = [each for at, each in enumerate(whole) if not at or not _is_part(each, whole[at - 1], of_tape)]
@@ -161,8 +133,7 @@ class Judge:
             at, hits = each["tape"], {(file, line): hits for file, line, hits in each["lines"]}
             sketches = [(rule, state) for rule, state in each["sketches"]]
             place = len(self._kept) + 1, number, of_tape[at], tapes[at], hits, each["seconds"], sketches
-            looked = {(file, line) for file, line in each["looked"]}
-            self._kept.append(traces.JudgingTrace(*place, each["turns"], each["only looks"], looked))
+            self._kept.append(traces.JudgingTrace(*place, each["turns"]))
         self._limits.append(max(RULE_SECONDS, 4 * max(each["seconds"] for each in good)))
         definition = bench.definition
         reads = {name: tuple(found) for name, found in last["reads"].items()}
@@ -203,11 +174,11 @@ class Judge:
         if not tried:
             return
         judging = {each.number: each for mutant in mutants for each, _ in self._judging(mutant)}
-        raising = [raised for each in tried if (raised := raising_at_once(self._sources[each.shown], each))]
+        forced = [raising(self._sources[each.shown], each) for each in tried]
 
         def run(say: Say) -> None:
             self._null([judging[number] for number in sorted(judging)], say)
-            self._judge_batch(raising, say, _At())
+            self._judge_batch(forced, say, _At())
 
         ended = next(run_jobs([Job(run, 0, _MEASURING_SECONDS)], 1))
         failed = next((each["failed"] for each in ended.said if "failed" in each), None)
@@ -283,20 +254,16 @@ class Judge:
             if others := [each for each in rest if each.id not in spoilt]:
                 yield others
             return
-        raised, at = ended.raised or ended.lost, mutants[max(last.number, len(done))]
+        at = mutants[max(last.number, len(done))]
         rest.remove(at)
         if len(mutants) > 1:
             # It may only have met what another mutant left behind: it is judged again, alone.
             yield [at]
-        elif raised:
-            word: Word = "memory" if raised.startswith("MemoryError") else "not run"
-            self._tell(MachineFinding(at.id, word, note=raised))
-        elif ended.is_late or ended.signal == signal.SIGPROF:
-            self._tell(MachineFinding(at.id, "timeout"))
-        elif ended.signal:
-            self._tell(MachineFinding(at.id, "crash", note=signal.Signals(ended.signal).name))
         else:
-            self._tell(MachineFinding(at.id, "killed", note="it ends the process"))
+            word, note = ended.verdict()
+            # What raises here is no rule: those are caught.
+            is_ours = word == "killed" and bool(ended.raised)
+            self._tell(MachineFinding(at.id, "not run" if is_ours else word, note=note))
         if rest:
             yield rest
 

@@ -20,11 +20,10 @@ from ordeal._tools.mutation.own_process import begun
 
 
 class KillOrder(msgspec.Struct):
-    """The mutants to close, how long to search, and whether to pin what they change where nothing fails."""
+    """The mutants to close, and how long to search."""
 
     judging: Order
     budget: float
-    pin: bool
 
 
 class Killer(Judge):
@@ -40,7 +39,7 @@ class Killer(Judge):
             self._findings[finding.id] = finding
 
     def close(self) -> Iterator[tuple[str, Closed]]:
-        """Judge the mutants, and close each by the trace that notices it, by a search, or by a pin."""
+        """Judge the mutants, and close each by the trace that notices it, or by a search."""
         self.judge()
         survivors: list[Mutant] = []
         for mutant in self._order.mutants:
@@ -56,7 +55,9 @@ class Killer(Judge):
             else:
                 yield mutant.id, Closed("open", finding.note or finding.word)
         for mutant, closed in self._searched(survivors):
-            yield mutant.id, closed if closed.how == "killed" else self._pinned(mutant, closed)
+            found = self._findings[mutant.id].difference
+            why = closed.why if closed.how == "killed" or found is not None else f"{closed.why}, and no state differs"
+            yield mutant.id, msgspec.structs.replace(closed, why=why)
 
     def _searched(self, survivors: list[Mutant]) -> Iterator[tuple[Mutant, Closed]]:
         """Search by each machine, for an equal part of the time; with several workers, for several mutants at once."""
@@ -82,17 +83,6 @@ class Killer(Judge):
 
         return Job(run, 0, seconds + 2 * SHRINK_SECONDS + 60.0, mutant)
 
-    def _pinned(self, mutant: Mutant, open_: Closed) -> Closed:
-        """Pin what a mutant changes, if that is wanted, and if it changes anything."""
-        difference = self._findings[mutant.id].difference
-        if difference is None:
-            return msgspec.structs.replace(open_, why=f"{open_.why}, and no state differs")
-        if not self._kill_order.pin:
-            return open_
-        kept = self._kept[difference.trace - 1]
-        closed = self._closed_in_fork(mutant, kept.machine, lambda each: each.pinned(kept.trace, difference.step))
-        return msgspec.structs.replace(closed, searched=open_.searched)
-
     def _closed_in_fork(self, mutant: Mutant, machine: int, close: Callable[[Closing], Closed]) -> Closed:
         def run(say: Say) -> None:
             say({"closed": msgspec.to_builtins(close(self._closing(mutant, machine)))})
@@ -101,7 +91,7 @@ class Killer(Judge):
 
     def _closing(self, mutant: Mutant, machine: int) -> Closing:
         given = load_class(self._order.machines[machine])
-        return Closing(self._live, self._sources[mutant.shown], mutant, given, self._bench(machine))
+        return Closing(self._live, self._sources[mutant.shown], mutant, given)
 
 
 def _closed(ended: Ended) -> Closed:

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from ordeal._base.regular_file import read_regular
-from ordeal._base.trace_file import write_atomically
 from ordeal._native import monotonic
 from ordeal._tools.mutation.forks import MEMORY_MIB
-from ordeal._tools.mutation.machines.evidence import Closed, JudgingMachine, KillTable, MachineFinding, table_of
+from ordeal._tools.mutation.machines.evidence import Closed, JudgingMachine, MachineFinding
 from ordeal._tools.mutation.mutants import Mutant
 from ordeal._tools.mutation.own_process import judging
+from ordeal._tools.mutation.running import Judgement
 from ordeal._tools.mutation.sandbox import NoVerdictError, sandbox
 from ordeal._tools.mutation.source import Source
 from ordeal._tools.mutation.verdicts import Verdict
@@ -44,29 +43,6 @@ class MachineOptions:
     passed: tuple[str, ...] = ()
 
 
-@dataclass
-class MachineJudgement:
-    """What machines say of all mutants, in their order, and the time it took.
-
-    ``judging_seconds`` and ``cpu_seconds`` are those from when the traces were drawn until the last verdict.
-    """
-
-    verdicts: list[Verdict] = field(default_factory=list)
-    findings: dict[str, MachineFinding] = field(default_factory=dict)
-    machines: list[JudgingMachine] = field(default_factory=list)
-    seconds: float = 0.0
-    judging_seconds: float = 0.0
-    cpu_seconds: float = 0.0
-    was_interrupted: bool = False
-    left_out: dict[str, int] = field(default_factory=dict)
-    drawn_from: int = 0
-
-    @property
-    def table(self) -> KillTable:
-        """The kills by invariant, rule, fault, property and assertion."""
-        return table_of(self.findings.values(), self.machines)
-
-
 def judge_with_machines(
     sources: Sequence[Source],
     mutants: Sequence[Mutant],
@@ -74,13 +50,13 @@ def judge_with_machines(
     *,
     folder: Path,
     progress: Callable[[Verdict], None] = lambda _: None,
-) -> MachineJudgement:
+) -> Judgement:
     """Judge mutants by machines. ``progress`` is told each verdict.
 
     Raises:
         NoVerdictError: no machine can be explored, or none runs the program.
     """
-    began, judgement = monotonic(), MachineJudgement()
+    began, judgement = monotonic(), Judgement()
     by_id = {mutant.id: mutant for mutant in mutants}
     judging_since = began
     try:
@@ -115,9 +91,8 @@ def close_with_machines(
     *,
     folder: Path,
     budget: float,
-    pin: bool,
 ) -> Iterator[tuple[Mutant, Closed]]:
-    """Search runs in which machines notice mutants, at most ``budget`` seconds in all; else pin what they change.
+    """Search runs in which machines notice mutants, at most ``budget`` seconds in all.
 
     Yield each when it is closed, or is left open.
 
@@ -127,7 +102,7 @@ def close_with_machines(
     by_id = {mutant.id: mutant for mutant in mutants}
 
     def order(seen: Callable[[Path], str]) -> dict[str, Any]:
-        return {"judging": _fields(sources, mutants, options, seen), "budget": budget, "pin": pin}
+        return {"judging": _fields(sources, mutants, options, seen), "budget": budget}
 
     with _asked(_KILLER, order, options, folder) as messages:
         for message in messages:
@@ -187,7 +162,7 @@ def _fields(
     }
 
 
-def _take(message: dict[str, Any], judgement: MachineJudgement, by_id: dict[str, Mutant]) -> Iterator[Verdict]:
+def _take(message: dict[str, Any], judgement: Judgement, by_id: dict[str, Mutant]) -> Iterator[Verdict]:
     with suppress(msgspec.ValidationError):
         if "machine" in message:
             judgement.machines.append(msgspec.convert(message["machine"], JudgingMachine))
@@ -202,39 +177,3 @@ def _not_refused(message: dict[str, Any]) -> dict[str, Any]:
         why, *more = map(str, message["refused"])
         raise NoVerdictError(why, hint=more[0] if more else None)
     return message
-
-
-_JUDGEMENT = Path(".ordeal", "mutate", "machines.json")
-_BYTES_MAX = 1 << 28
-
-
-class _KeptJudgement(msgspec.Struct):
-    findings: list[MachineFinding]
-    machines: list[JudgingMachine]
-
-
-def keep_judgement(folder: Path, judgement: MachineJudgement) -> None:
-    """Write what machines said; a failure to write is ignored."""
-    kept = _KeptJudgement(list(judgement.findings.values()), judgement.machines)
-    with suppress(OSError):
-        path = folder / _JUDGEMENT
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(path, msgspec.json.encode(kept))
-
-
-def forget_judgement(folder: Path) -> None:
-    """Keep nothing: the last run had no machines."""
-    with suppress(OSError):
-        (folder / _JUDGEMENT).unlink(missing_ok=True)
-
-
-def last_judgement(folder: Path, verdicts: Sequence[Verdict]) -> MachineJudgement | None:
-    """Return what machines said of these mutants; None if they did not judge them all."""
-    try:
-        kept = msgspec.json.decode(read_regular(folder / _JUDGEMENT, _BYTES_MAX), type=_KeptJudgement)
-    except (OSError, ValueError, msgspec.MsgspecError, RecursionError):
-        return None
-    findings = {each.id: each for each in kept.findings}
-    if any(each.mutant.id not in findings for each in verdicts):
-        return None
-    return MachineJudgement(list(verdicts), findings, kept.machines)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import CodeType
@@ -120,8 +120,6 @@ def reads_of(bench: TraceReplayer, tapes: list[_native.Tape]) -> tuple[dict[str,
 class StepLines(StepWatch):
     """Notes the lines from ``start`` to ``stop``; ``hits`` has the steps of each, as bits.
 
-    ``looked`` are those that invariants run, or what a fault does when it is switched.
-
     A step has few lines, so an event for each time that one runs costs less than to ask for all of them again.
     """
 
@@ -131,8 +129,6 @@ class StepLines(StepWatch):
         self._tool = needed_tool("`ordeal mutate`")
         self._ran: set[tuple[CodeType, int]] = set()
         self.hits: dict[tuple[str, int], int] = {}
-        self.looked: set[tuple[str, int]] = set()
-        self._is_looking = False
 
     def start(self) -> None:
         """Begin."""
@@ -155,20 +151,9 @@ class StepLines(StepWatch):
         super().rule(rule, initialize, values, resolved)
 
     @override
-    def started(self, machine: RuleBasedStateMachine) -> None:
-        self._take()
-        self._is_looking = True
-
-    @override
-    def rule_done(self, rule: Rule, result: Any, names: list[list[str]]) -> None:
-        self._take()
-        self._is_looking = True
-
-    @override
     def fault(self, fault: Fault, on: bool) -> None:
         self._take()
         super().fault(fault, on)
-        self._is_looking = True
 
     @override
     def ending(self) -> None:
@@ -180,9 +165,6 @@ class StepLines(StepWatch):
         for code, line in ran:
             place = real_path(code.co_filename), line
             self.hits[place] = self.hits.get(place, 0) | step
-            if self._is_looking:
-                self.looked.add(place)
-        self._is_looking = False
 
     def _on_start(self, code: CodeType, _offset: int) -> Any:
         if real_path(code.co_filename) in self._paths:
@@ -210,8 +192,6 @@ class JudgingTrace(msgspec.Struct):
         hits: the steps in which each line runs, as bits.
         seconds, turns: what it takes on the original; the turns are those of ``TurnLimit``.
         sketches: the rule and the number of the state after each step.
-        only_looks: whether the invariants change nothing, so that they need not be asked before the lines run.
-        looked: the lines that invariants run.
     """
 
     number: int
@@ -222,12 +202,10 @@ class JudgingTrace(msgspec.Struct):
     seconds: float
     sketches: list[Step]
     turns: int = 0
-    only_looks: bool = False
-    looked: Set[tuple[str, int]] = frozenset()
 
 
 def drawn(path: str, targets: Sequence[str], *, runs: int, seconds: float, seed: int, say: Say) -> None:
-    """Explore a machine, and say the traces that reached something new, without the steps that fail.
+    """Explore a machine, and say the traces that reached something new.
 
     The number of runs is the limit, so that each time finds the same. That of seconds is there for machines that take
     very long, and is said where it ended an exploration.
@@ -241,7 +219,7 @@ def drawn(path: str, targets: Sequence[str], *, runs: int, seconds: float, seed:
         if result.stopped_reason == "time":
             say({"cut short": True})
         for trace in [*result.traces, *(failure.trace for failure in result.failures if failure.trace is not None)]:
-            say({"trace": trace.to_json().decode(), "failed": trace.failure is not None})
+            say({"trace": trace.to_json().decode()})
 
 
 def saved(path: str, folders: Sequence[str]) -> Iterator[Trace]:
@@ -256,14 +234,16 @@ def saved(path: str, folders: Sequence[str]) -> Iterator[Trace]:
             yield trace
 
 
-def tape_without_failure(trace: Trace, bench: TraceReplayer, *, failed: bool) -> _native.Tape | None:
-    """Return the tape of a trace without the step that fails; None where the trace does not fit the machine."""
+def tapes_of(trace: Trace, bench: TraceReplayer) -> list[_native.Tape]:
+    """Return the tape of a trace, and of one that fails a second one without the step that did.
+
+    What was a failure once may pass today, to its last step. There is none where the trace does not fit the machine.
+    """
     try:
-        tape = tape_of(trace, bench.driver)
+        steps = tape_of(trace, bench.driver).steps()
     except TraceError:
-        return None
-    steps = tape.steps()[: -1 if failed else None]
-    return _native.Tape.from_steps(steps) if steps else None
+        return []
+    return [_native.Tape.from_steps(each) for each in (steps, steps[:-1] if trace.failure else []) if each]
 
 
 def measured(
@@ -291,9 +271,7 @@ def measured(
             good.append(tape)
             lines = [[*line, hits] for line, hits in sorted(watch.hits.items())]
             found = {"tape": number, "lines": lines, "seconds": monotonic() - began, "steps": len(first) - 1}
-            found |= {"looked": sorted(watch.looked), "only looks": bench.are_looks(tape, first)}
             say({**found, "turns": turns.count, "sketches": first})
-        turns.end()
         reads, attributes = reads_of(bench, good)
     say({"reads": reads, "attributes": attributes})
 

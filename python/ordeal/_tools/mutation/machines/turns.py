@@ -3,49 +3,35 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
-from types import CodeType
 
 from ordeal._base.rule_timeout import RuleTimeoutError
-from ordeal._tools.mutation.judging.trials import Turns
-from ordeal._tools.mutation.swap import LiveFunctions, codes_in
-
-#: What the original takes may be taken so many times, and so much more.
-TIMES, MORE = 100, 100_000
-#: After so many more turns a program that caught the error gets it again.
-_AGAIN = 1000
+from ordeal._tools.mutation.judging.trials import TURNS_FACTOR, TURNS_FREE, Turns
+from ordeal._tools.mutation.swap import LiveFunctions
 
 
 class TurnLimit(Turns):
     """Counts the calls and turns of loops of the program in one replay, and ends it at a limit."""
 
     def __init__(self, functions: LiveFunctions) -> None:
-        self._watched: list[CodeType] = []
         super().__init__(functions)
         self.is_over = False
-
-    def watch(self, codes: Iterable[CodeType]) -> None:
-        """Count in these, too."""
-        before = len(self._watched)
-        self._watched += codes
-        super().watch(self._watched[before:])
 
     def begin(self, baseline: int | None) -> None:
         """Count from zero; with None, without a limit."""
         self.is_over = False
-        self._counter.start(0 if baseline is None else baseline * TIMES + MORE)
+        self._counter.start(0 if baseline is None else TURNS_FREE + TURNS_FACTOR * baseline)
 
     def end(self) -> None:
-        """Count no more, and leave nothing behind."""
+        """Count no more."""
         if self._tool is not None:
-            for code in self._watched:
-                for each in codes_in(code):
-                    sys.monitoring.set_local_events(self._tool, each, 0)
+            for event in (sys.monitoring.events.JUMP, sys.monitoring.events.PY_START):
+                sys.monitoring.register_callback(self._tool, event, None)
             sys.monitoring.free_tool_id(self._tool)
 
     def _stop(self) -> None:
         self.is_over = True
-        self._counter.start(_AGAIN)
+        # A program that catches the error gets it again.
+        self._counter.start(1000)
         raise self.error()
 
     @staticmethod

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from ordeal._tools.mutation.judging.baseline import is_of_python, module_name
-from ordeal._tools.mutation.judging.suite import raising
-from ordeal._tools.mutation.mutants import mutants_of
+from ordeal._tools.mutation.mutants import mutants_of, raising
 from ordeal._tools.mutation.running import judge_with_pytest
 from ordeal._tools.mutation.source import Source
 

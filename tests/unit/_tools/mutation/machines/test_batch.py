@@ -6,23 +6,13 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 from tests.unit._tools.mutation.machines import Mutants, till
 
 import ordeal._native as _native
 from ordeal._base.trace_file import Trace
 from ordeal._tools.mutation.interpreters.sitecustomize import real_path
-from ordeal._tools.mutation.machines import batch as batch_module
-from ordeal._tools.mutation.machines.batch import (
-    COMPARED_STEPS,
-    COMPARED_TRACES,
-    Batch,
-    compared,
-    covering,
-    first_step,
-    only_steps_differ,
-)
+from ordeal._tools.mutation.machines.batch import Batch, covering
 from ordeal._tools.mutation.machines.bench import TraceReplayer
 from ordeal._tools.mutation.machines.evidence import MachineFinding
 from ordeal._tools.mutation.machines.traces import JudgingTrace
@@ -42,32 +32,6 @@ def numbered(number: int, steps: int, hits: int) -> JudgingTrace:
 def test_long_traces_that_run_the_lines_often_come_first() -> None:
     traces = [numbered(1, 5, 0b11), numbered(2, 40, 0b1), numbered(3, 40, 0b111), numbered(4, 90, 0)]
     assert [each.number for each, _ in covering(traces, {LINE, ("shop.py", 4)})] == [3, 2, 1]
-
-
-def test_states_are_compared_where_the_lines_run_and_at_the_end() -> None:
-    each = numbered(1, 60, 0)
-    assert compared(each, 0b101000, 0) == 1 << 59 | 0b101000
-    assert compared(each, 0b101000, COMPARED_TRACES) == 1 << 59
-    assert compared(each, (1 << 50) - 1, 0).bit_count() == COMPARED_STEPS + 1
-
-
-def test_what_runs_before_the_function_is_entered_is_that_of_the_original() -> None:
-    each = numbered(1, 60, 0b11000)
-    each.hits["shop.py", 1] = 0b100  # the line of its `def`
-    assert first_step(each, "shop.py", (1, 4)) == 0
-    each.only_looks = True
-    assert first_step(each, "shop.py", (1, 4)) == 2
-    assert first_step(each, "shop.py", (2, 4)) == 3
-    assert first_step(each, "other.py", (1, 4)) == 0
-
-
-def test_states_need_no_invariants_that_neither_change_them_nor_run_the_mutant() -> None:
-    each = numbered(1, 60, 0b11000)
-    assert not only_steps_differ(each, "shop.py", (1, 4))
-    each.only_looks, each.looked = True, {LINE}
-    assert not only_steps_differ(each, "shop.py", (1, 4))
-    assert only_steps_differ(each, "shop.py", (4, 9))
-    assert only_steps_differ(each, "other.py", (1, 4))
 
 
 @pytest.fixture
@@ -102,18 +66,6 @@ def test_a_killed_mutant_leaves_the_original(source: Source, mutants: Mutants, k
     with closing(batch):  # to ask opens a bench once more, and with it an alarm
         assert batch.original_passes()
     assert till.Drawer.put.__code__ is before
-
-
-def test_what_the_last_state_breaks_is_told_where_it_broke_first(
-    source: Source, mutants: Mutants, kept: list[JudgingTrace], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    mutant = next(each for (name, *_), each in mutants.items() if name == "Drawer.put" and "-" in each.replacement)
-    looking = [msgspec.structs.replace(each, only_looks=True) for each in kept]
-    _, expected = judge(source, mutant, kept)
-    monkeypatch.setattr(batch_module, "CHECKED_TRACES", 0)
-    _, found = judge(source, mutant, looking)
-    assert expected.kills[0].step < len(kept[0].sketches) - 1
-    assert found == expected
 
 
 def test_a_survivor_says_which_state_differs(source: Source, mutants: Mutants, kept: list[JudgingTrace]) -> None:

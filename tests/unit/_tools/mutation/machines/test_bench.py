@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis.stateful import invariant
 from tests.unit._tools.mutation.machines import till
 
 import ordeal._native as _native
@@ -89,12 +88,11 @@ def test_the_first_state_that_differs_is_found_though_nothing_fails(
         assert states is not None
         assert bench.repeats(tapes[0], states)
         with broken("give_back", keep, monkeypatch):
-            assert bench.run(tapes[0], 0, states, -1) is None
-            assert bench.differs(states)
+            assert bench.run(tapes[0], 0) is None
+            assert not bench.repeats(tapes[0], states)
             other = bench.first_other(tapes[0], states)
             assert other is not None
         step, rule, state = other
-        assert step == bench.equal_until + 1
         found = difference(7, step, (states[step][0], bench.state_at(tapes[0], step)), (rule, state))
     assert (found.trace, found.rule, found.path) == (7, "give_back", "drawer.given_back")
     assert int(found.mutant) == -int(found.original) < 0
@@ -108,53 +106,9 @@ def test_a_run_with_fewer_steps_differs(
         states = bench.sketches(tapes[0])
         assert states is not None
         with broken("put", lambda *_: pytest.skip("enough"), monkeypatch):
-            assert bench.run(tapes[0], 0, states, 0) is None
-            assert bench.differs(states)
+            assert bench.run(tapes[0], 0) is None
+            assert not bench.repeats(tapes[0], states)
             assert bench.first_other(tapes[0], states) is not None
-
-
-_asked: list[str] = []
-
-
-class Counting(till.Till):
-    """A till that counts how often it is looked at, outside of what is compared."""
-
-    @invariant()
-    def counts(self) -> None:
-        """Hold."""
-        _asked.append("counts")
-
-
-class Growing(till.Till):
-    """A till with an invariant that changes it."""
-
-    @invariant()
-    def grows(self) -> None:
-        """Hold, and count."""
-        self.looks = getattr(self, "looks", 0) + 1
-
-
-def test_no_invariant_is_asked_before_the_step_that_reaches_a_change(tapes: list[_native.Tape]) -> None:
-    bench = TraceReplayer(Counting, str(Path(till.__file__).parent), 10.0)
-    with bench.running():
-        states = bench.sketches(tapes[0])
-        assert states is not None
-        last = len(states) - 1
-        for first, asked in ((0, last + 1), (last - 1, 2)):
-            _asked.clear()
-            assert bench.run(tapes[0], 0, states, -1, first) is None
-            assert not bench.differs(states)
-            assert len(_asked) == asked
-        assert bench.are_looks(tapes[0], states)
-
-
-def test_an_invariant_that_changes_the_state_is_always_asked(tapes: list[_native.Tape]) -> None:
-    bench = TraceReplayer(Growing, str(Path(till.__file__).parent), 10.0)
-    with bench.running():
-        states = bench.sketches(tapes[0])
-        assert states is not None
-        assert bench.repeats(tapes[0], states)
-        assert not bench.are_looks(tapes[0], states)
 
 
 class Marked(till.Till):
@@ -197,7 +151,7 @@ def test_the_first_state_that_differs_is_named_of_those_asked_for(lookout: Looko
     original = [("a", 1), ("b", 2), ("c", 3), ("d", 4)]
     lookout.compare(original, 0b1101)
     assert seen(lookout, [1, 9, 8, 7]).other_at == 2
-    assert (lookout.equal_at, lookout.steps) == (0, 4)
+    assert lookout.steps == 4
     lookout.compare(original, -1)
     assert seen(lookout, [1, 2, 3, 4, 5]).other_at == 4
     lookout.rest()

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from types import CodeType, FunctionType
+from types import CodeType
 from typing import Any
 
 import pytest
 from tests.unit._tools.mutation.machines import till
 
-from ordeal._tools.mutation.machines.judge_process import Judge, Order, raising_at_once
-from ordeal._tools.mutation.mutants import Mutant, compiled_unit
+from ordeal._tools.mutation.machines.judge_process import Judge, Order
+from ordeal._tools.mutation.mutants import Mutant
 from ordeal._tools.mutation.own_process import Refused
 from ordeal._tools.mutation.source import Source
-from ordeal._tools.mutation.swap import codes_in
 
 
 def test_a_machine_whose_functions_may_raise_unnoticed_is_refused(
@@ -42,14 +41,3 @@ class _NoSwap:
 
     def undo(self) -> None:
         """Nothing was changed."""
-
-
-def test_the_whole_body_raises(source: Source, mutants: dict[tuple[str, str, str], Mutant]) -> None:
-    inner = next(mutant for (name, *_), mutant in mutants.items() if name == "Drawer.close")
-    forced = raising_at_once(source, inner)
-    assert forced is not None
-    changed = forced.applied(source.text)
-    assert changed.count(b"\n") == source.text.count(b"\n")
-    (code,) = (each for each in codes_in(compiled_unit(source, changed, inner.function)) if each.co_name == "close")
-    with pytest.raises(RuntimeError, match="broken on purpose"):
-        FunctionType(code, {})(None)

@@ -18,6 +18,6 @@ def test_what_a_recorded_run_notices_needs_no_search(
     mutant = next(each for (name, *_), each in mutants.items() if name == "Drawer.put" and each.replacement == "-=")
     files = [(str(Path(till.__file__)), source.shown)]
     order = Order(files, [mutant], [f"{till.__name__}:Till"], [till.__name__], 30, 20.0, 1, 1)
-    ((name, closed),) = Killer(KillOrder(order, 0.0, pin=False)).close()
+    ((name, closed),) = Killer(KillOrder(order, 0.0)).close()
     assert name == mutant.id
     assert (closed.how, closed.steps, closed.searched, closed.failed, closed.passed) == ("killed", 1, 0, 10, 10)

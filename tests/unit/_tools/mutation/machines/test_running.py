@@ -5,27 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.unit._report.test_machine_mutation import judgement
 from tests.unit._tools.mutation.machines import till
 
-from ordeal._tools.mutation.machines.evidence import MachineFinding
-from ordeal._tools.mutation.machines.running import (
-    MachineJudgement,
-    MachineOptions,
-    forget_judgement,
-    judge_with_machines,
-    keep_judgement,
-    last_judgement,
-    verdict_of,
-)
+from ordeal._tools.mutation.machines.evidence import MachineFinding, table_of
+from ordeal._tools.mutation.machines.running import MachineOptions, judge_with_machines, verdict_of
 from ordeal._tools.mutation.mutants import mutants_of
 from ordeal._tools.mutation.operators import PRESETS
+from ordeal._tools.mutation.running import Judgement
 from ordeal._tools.mutation.sandbox import NoVerdictError
 from ordeal._tools.mutation.source import Source
-from ordeal._tools.mutation.verdicts import Verdict
 
 
-def judged(folder: Path, *, workers: int = 1, machine: str = "till:Till") -> MachineJudgement:
+def judged(folder: Path, *, workers: int = 1, machine: str = "till:Till") -> Judgement:
     (folder / "till.py").write_text(Path(till.__file__).read_text())
     source = Source.of(folder / "till.py", "till.py")
     mutants = [each for each in mutants_of(source, PRESETS["essential"]) if each.name.startswith("Drawer.")]
@@ -41,7 +32,7 @@ def test_verdicts_do_not_depend_on_the_number_of_workers(tmp_path: Path) -> None
     assert words["Drawer.put", "-="] == "killed"
     assert words["Drawer.give_back", "-="] == "survived"
     assert one.machines[0].unread == ("drawer.given_back",)
-    assert one.table.invariants["coins_are_right"].kills >= 1
+    assert table_of(one.findings.values(), one.machines).invariants["coins_are_right"].kills >= 1
     assert not list(tmp_path.glob("__pycache__"))
 
 
@@ -107,21 +98,3 @@ def test_a_finding_as_a_verdict_of_the_reports() -> None:
     mutant = mutants_of(source, PRESETS["essential"])[0]
     verdict = verdict_of(mutant, MachineFinding(mutant.id, "survived", traces=9, replays=3))
     assert (verdict.word, verdict.route, verdict.tests, verdict.note) == ("survived", "machine", 3, "nothing differs")
-
-
-def test_it_is_kept_until_it_is_forgotten_or_others_are_judged(tmp_path: Path) -> None:
-    path = tmp_path / "shop.py"
-    path.write_text("def allowed(age, n):\n    return age >= 18 and n > 2\n")
-    source = Source.of(path, "shop.py")
-    said = judgement(source)
-    keep_judgement(tmp_path, said)
-    found = last_judgement(tmp_path, said.verdicts)
-    assert found is not None
-    assert (found.findings, found.machines) == (said.findings, said.machines)
-    others = [Verdict(each, "killed") for each in mutants_of(source, ["boundary"])]
-    assert last_judgement(tmp_path, others) is None
-    (tmp_path / ".ordeal" / "mutate" / "machines.json").write_text('{"findings": [1]}')
-    assert last_judgement(tmp_path, said.verdicts) is None
-    forget_judgement(tmp_path)
-    forget_judgement(tmp_path)
-    assert last_judgement(tmp_path, []) is None
