@@ -266,6 +266,19 @@ def fleet() -> None:
 
 
 @_command(
+    "Exit code: 0 when nothing stops the merge, 1 when a check fails or could not be made, 2 for wrong use.",
+    _argument("traces", "[ID|FILE]...", path=True, many=True),
+)
+def gate() -> None:
+    """Check all that must hold before a merge.
+
+    Replays the saved failures, examines each class of the settings file for rules, faults and properties that nothing
+    reaches and for what is not deterministic, and explores it. With --changed only classes whose machine, or program
+    as far as it is imported, differs from a commit. Of IDs and FILEs of traces, it replays each three times.
+    """
+
+
+@_command(
     "Exit code: 0 when the machine was written and ran, 2 when there is none, or it did not run.",
     _argument("target", "[PACKAGE|MODULE:CLASS]"),
 )

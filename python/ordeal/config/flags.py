@@ -201,6 +201,22 @@ class FleetFlags(Table):
     json: bool = switch("--json", "Print the records as JSON; with --follow, a line each second")
 
 
+class GateFlags(CommandFlags):
+    """What ``ordeal gate`` checks; ``traces`` alone where there are any."""
+
+    traces: tuple[str, ...] = ()
+    changed: str | None = option(
+        None,
+        text("a commit", "main", "commit"),
+        "all classes",
+        flag="--changed COMMIT",
+        help="Examine and explore only classes whose program differs from a commit",
+    )
+    max_time: float = option(60.0, SECONDS_ABOVE_0, flag="--max-time SECONDS", help="Time of all checks together")
+    mutate: bool = switch("--mutate", "Judge mutants of the changed lines, too")
+    flakes: int = option(0, integer(0, example=1), flag="--flakes N", help="How many failures may not come back")
+
+
 class InitFlags(Table):
     """For what ``ordeal init`` writes a machine; None for the package of the current folder."""
 
@@ -288,6 +304,7 @@ _TABLES: dict[str, tuple[type[Table], ...]] = {
     "dashboard": (DashboardFlags,),
     "doctor": (DoctorFlags,),
     "fleet": (FleetFlags,),
+    "gate": (GateFlags,),
     "init": (InitFlags,),
     "replay": (ReplayFlags,),
     "report": (ReportFlags,),

@@ -69,6 +69,8 @@ def _run(given: MutateOptions, sources: Sequence[Source], operators: Sequence[st
     if not mutants:
         if given.since:
             terminal.say("no mutants in the lines that changed")
+            if given.json and not given.lists:
+                terminal.write(json.dumps(mutation_json(sources, Judgement()), indent=2) + "\n")
             return 0
         if given.mutant and made_all:
             hint = "`--list` lists the mutants with their ids"

@@ -1,0 +1,55 @@
+"""Which files of a project a module is made of: its own, and those that it imports, as their source says it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from ordeal._base.regular_file import read_whole
+
+
+def files_behind(modules: Iterable[str], roots: Iterable[Path]) -> set[Path]:
+    """Return the files below ``roots`` of some modules and of all that these import, directly or not.
+
+    An import is what the source says: one by a name that is put together when the program runs is not seen. A module
+    that is in no root belongs to no project, and is left out. A package counts with its ``__init__`` alone.
+    """
+    places = list(roots)
+    left, found = list(modules), dict[str, Path | None]()
+    while left:
+        name = left.pop()
+        if name in found:
+            continue
+        found[name] = path = file_of(name, places)
+        left += filter(None, [name.rpartition(".")[0]])
+        if path is not None:
+            left += _imported(path, name if path.name == "__init__.py" else name.rpartition(".")[0])
+    return {path.resolve() for path in found.values() if path is not None}
+
+
+def file_of(name: str, roots: Iterable[Path]) -> Path | None:
+    """Return the file of a module, or None if it is in none of ``roots``."""
+    for root in roots:
+        folder = root.joinpath(*name.split("."))
+        for path in (folder.with_suffix(".py"), folder / "__init__.py"):
+            if path.is_file():
+                return path
+    return None
+
+
+def _imported(path: Path, package: str) -> Iterator[str]:
+    """Yield what a file imports. What follows ``from x import`` may be a module or not: it is tried as one."""
+    try:
+        tree = ast.parse(read_whole(path))
+    except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
+        return
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (each.name for each in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            parts = package.split(".")
+            above = ".".join(parts[: len(parts) - node.level + 1]) if node.level else ""
+            module = ".".join(filter(None, [above, node.module]))
+            yield module
+            yield from (f"{module}.{each.name}" for each in node.names)

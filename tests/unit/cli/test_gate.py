@@ -1,0 +1,145 @@
+"""``ordeal gate``: each reason that stops a merge, and a project that nothing stops."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+from ordeal.explore import Explorer
+
+Run = Callable[..., tuple[int, str, str]]
+
+MACHINES = """
+    from ordeal import ChaosTest, rule
+    import gated_program
+
+    class Account(ChaosTest):
+        def __init__(self):
+            super().__init__()
+            self.balance = 0
+
+        @rule()
+        def pay(self):
+            self.balance = gated_program.pay(self.balance)
+            assert self.balance < 3
+"""
+SETTINGS = '[[tests]]\nclass = "gated_machines:Account"\n[[tests]]\nclass = "gated_free:Other"\n'
+RIGHT = "def pay(balance):\n    return min(balance + 1, 2)\n"
+WRONG = "def pay(balance):\n    return balance + 1\n"
+FREE = """
+    from ordeal import ChaosTest, precondition, rule
+
+    class Other(ChaosTest):
+        @rule()
+        def nothing(self):
+            pass
+"""
+NEVER = """
+    @precondition(lambda self: False)
+    @rule()
+    def never(self):
+        pass
+"""
+
+
+def git(*arguments: str) -> None:
+    options = ["-c", "user.name=A", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false"]
+    subprocess.run(["git", *options, *arguments], check=True, capture_output=True)
+
+
+@pytest.fixture(autouse=True)
+def _project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A repository with one commit: two machines, of which one imports the program."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    Path("gated_machines.py").write_text(dedent(MACHINES))
+    Path("gated_free.py").write_text(dedent(FREE))
+    Path("gated_program.py").write_text(RIGHT)
+    Path("ordeal.toml").write_text(SETTINGS)
+    Path(".gitignore").write_text(".ordeal\n__pycache__\n")
+    git("init", "--quiet")
+    git("add", ".")
+    git("commit", "--quiet", "-m", "first")
+
+
+def status_of(run: Run, *arguments: str) -> tuple[int, dict[str, tuple[str, str]]]:
+    code, out, _ = run("gate", "--json", "--max-time", "12", *arguments)
+    return code, {each["name"]: (each["status"], each["message"]) for each in json.loads(out)["checks"]}
+
+
+@pytest.mark.slow
+def test_only_changed_programs_are_judged_and_a_finding_stops_the_merge(run: Run) -> None:
+    code, checks = status_of(run, "--changed", "HEAD")
+    assert code == 0
+    assert checks["seeds"] == ("passed", "no failure is saved")
+    assert checks["explore"] == ("skipped", "no class has changed since HEAD")
+    Path("gated_program.py").write_text(WRONG)
+    code, checks = status_of(run, "--changed", "HEAD")
+    assert code == 1
+    assert checks["explore"][0] == "failed"
+    assert checks["explore"][1].startswith("1 finding, ")
+    assert checks["explore"][1].endswith(" of 1 class, 1 of 2 classes unchanged")
+    assert (checks["reach"][0], checks["determinism"][0]) == ("passed", "passed")
+    # What it has found is saved as ever, and stops the next merge without a search.
+    code, checks = status_of(run, "--changed", "HEAD")
+    assert (code, checks["seeds"]) == (1, ("failed", "0 of 1 saved failure pass"))
+    Path("gated_program.py").write_text(RIGHT)
+    code, checks = status_of(run, "--changed", "HEAD")
+    assert (code, checks["seeds"]) == (0, ("passed", "1 of 1 saved failure pass"))
+
+
+@pytest.mark.slow
+def test_a_rule_that_never_ran_stops_the_merge(run: Run) -> None:
+    with Path("gated_free.py").open("a") as file:
+        file.write(NEVER)
+    code, out, _ = run("gate", "--changed", "HEAD", "--max-time", "8")
+    assert code == 1
+    assert "reach       FAILED   1 class examined, 1 of 2 classes unchanged\n" in out
+    assert "rule `never` never ran in " in out
+    assert out.splitlines()[-1].startswith("stops the merge: reach, ")
+
+
+@pytest.mark.slow
+def test_mutants_of_changed_lines_that_no_test_notices_stop_the_merge(run: Run) -> None:
+    Path("test_program.py").write_text("from gated_program import pay\n\ndef test_it():\n    pay(0)\n")
+    Path("ordeal.toml").write_text(f'{SETTINGS}[mutations]\ntargets = ["gated_program.py"]\n')
+    git("add", ".")
+    git("commit", "--quiet", "-m", "second")
+    code, checks = status_of(run, "--changed", "HEAD", "--mutate")
+    assert (code, checks["mutants"]) == (0, ("passed", "no mutants in the lines that changed"))
+    Path("gated_program.py").write_text(RIGHT.replace("+ 1", "+ 2"))
+    code, checks = status_of(run, "--changed", "HEAD", "--mutate")
+    assert code == 1
+    assert checks["mutants"][0] == "failed"
+    assert "of changed lines noticed" in checks["mutants"][1]
+
+
+@pytest.mark.slow
+def test_traces_alone_are_replayed_three_times(run: Run, tmp_path: Path) -> None:
+    Path("gated_program.py").write_text(WRONG)
+    namespace: dict[str, type] = {}
+    exec("from gated_machines import Account", namespace)
+    (failure,) = Explorer(namespace["Account"]).run(max_runs=50).failures
+    assert failure.trace is not None
+    failure.trace.save(tmp_path / "failure.json")
+    code, out, _ = run("gate", "failure.json")
+    assert code == 1
+    assert out.startswith("trace       FAILED   failure.json: the same outcome each time\n")
+    assert "still fails: AssertionError" in out
+    assert "(3 of 3)" in out
+    Path("gated_program.py").write_text(RIGHT)
+    assert run("gate", "failure.json")[0] == 0
+
+
+def test_what_cannot_be_checked_is_wrong_use(run: Run) -> None:
+    code, out, err = run("gate", "--changed", "nowhere")
+    assert (code, out) == (2, "")
+    assert err.startswith("error: no commit `nowhere` here\n")
+    code, out, err = run("gate", "missing.json")
+    assert (code, out) == (2, "")
+    assert err.startswith("error: ")
