@@ -434,7 +434,7 @@ def pytest_report_teststatus(report: pytest.TestReport) -> tuple[str, str, str] 
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """Report how many tests were skipped, which a green run would hide, and what a program tracked by itself."""
+    """Report how many tests were skipped, which a green run would hide, and what a program tracked outside tests."""
     skipped = [report for report in terminalreporter.getreports("skipped") if _is_left_out(report)]
     if skipped:
         terminalreporter.section("Ordeal Warning")

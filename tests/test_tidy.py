@@ -53,7 +53,7 @@ CHANCE_IN_PYTHON = {
 # come true; no text of a file reaches it.
 RUNS_WHAT_IT_WROTE = {
     "python/ordeal/_engine/export/generated_tests.py",
-    "python/ordeal/_engine/plain/trying.py",  # plain programs, each in a process of its own
+    "python/ordeal/_engine/plain/trying.py",  # plain programs, each in a separate process
     "python/ordeal/_engine/execution/where.py",  # the assertion of the test that has just failed
     "python/ordeal/_tools/mutation/machines/closing.py",  # a test of a mutant, on both, before anybody has it
 }

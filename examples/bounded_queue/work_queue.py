@@ -4,7 +4,7 @@ from collections import deque
 
 
 class QueueFullError(Exception):
-    """There is no room for another job now: try again later."""
+    """There is room for no job now: try again later."""
 
 
 class WorkQueue:

@@ -20,7 +20,7 @@ def amend(self: OrderService, order_id: str, units: int) -> None:
 
 
 def earlier_refund(self: Payments, order_id: str) -> Receipt | None:
-    """Look an earlier refund up; no answer is no answer, not a no."""
+    """Look an earlier refund up; a missing answer does not mean no."""
     return self._gateway.look_up(f"refund:{order_id}")
 
 

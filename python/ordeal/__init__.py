@@ -62,7 +62,7 @@ __all__ = [
     "unreachable",
 ]
 
-# No public name is the name of a submodule: `from ordeal import explore` must mean the module, whatever was imported.
+# No public name is the name of a submodule: `from ordeal import explore` must mean the module, after any imports.
 # Where a name has to be both, the module can be called as the function.
 _HOMES = {
     "Bundle": "hypothesis.stateful",

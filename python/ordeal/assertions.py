@@ -377,7 +377,7 @@ def _check_labels(operation: str | None, fault: str | None) -> None:
 
 
 def _distance(left: Any, right: Any) -> float | None:
-    """Return how far apart two values are; None where that is no number."""
+    """Return how far apart two values are; None where that is not a number."""
     try:
         distance = abs(float(left - right))
     except (TypeError, ValueError, ArithmeticError):

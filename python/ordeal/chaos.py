@@ -52,7 +52,7 @@ _GUARDED_MARKER = "ordeal_guarded"
 
 
 def _default[Hook: Callable[..., Any]](hook: Hook) -> Hook:
-    """Mark a hook of ChaosTest that does nothing by itself, so that ``overrides`` can tell."""
+    """Mark a hook of ChaosTest that does nothing unless overridden, so that ``overrides`` can tell."""
     setattr(hook, _DEFAULT_MARKER, True)
     return hook
 
@@ -116,7 +116,7 @@ class ChaosTest(RuleBasedStateMachine):
         """Check the faults and weights of the class, give it its automatic rules, and time its rules.
 
         Raises MachineError when an attribute that sets a machine up has a wrong type, two faults have one name, when
-        ``swarm`` is no known distribution, or when weights, caps or ``always_on`` name no rules.
+        ``swarm`` is not a known distribution, or when weights, caps or ``always_on`` name no rules.
         """
         super().__init_subclass__(**kwargs)
         check_settings(cls)
@@ -177,7 +177,7 @@ class ChaosTest(RuleBasedStateMachine):
     def state_hash(self) -> int:
         """Return a number for the state of the program under test; new numbers count as new coverage.
 
-        Override it to make the Explorer aware of states. 0, the default, means that there is no such number.
+        Override it to make the Explorer aware of states. 0, the default, means that the machine has none.
         """
         return 0
 
@@ -543,7 +543,7 @@ def chaos_test(cls: type[RuleBasedStateMachine] | None = None, /, *, faults: Ite
     """Turn a rule machine into its ``TestCase``, which pytest and unittest collect.
 
     Use it as ``@chaos_test`` or as ``@chaos_test(faults=[...])``; the faults are added to those of the class. A rule
-    machine that is no ChaosTest becomes one. Raises MachineError when the class is not a rule machine.
+    machine that is not a ChaosTest becomes one. Raises MachineError when the class is not a rule machine.
     """
     more = list(faults)
 

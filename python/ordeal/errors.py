@@ -84,7 +84,7 @@ class InfiniteStrategyError(GenerationError):
     """A strategy has too many values to enumerate."""
 
 
-class Incomplete(GenerationError):  # noqa: N818 - it says how far the test came, and that is no mistake of its code
+class Incomplete(GenerationError):  # noqa: N818 - it says how far the test came, and that is not a mistake of its code
     """The limit was reached before every case had run, so the test says nothing about the rest."""
 
 

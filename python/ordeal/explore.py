@@ -60,8 +60,8 @@ class Explorer:
         record_traces: keep the traces of all runs that reached new code, or with ``"sample"`` those of one run in
             1,000 and some of the first, as they ran; ``run`` takes it too.
         workers: worker processes, 0 for all cores. With one, runs happen in this process, unless ``isolate`` is set.
-        isolate: run also a single worker in a process of its own, as ``ordeal explore`` does: then nothing that a rule
-            does can end this process. With ``workers=1`` and without it there is no other process at all.
+        isolate: run also a single worker in a separate process, as ``ordeal explore`` does: then nothing that a rule
+            does can end this process. With ``workers=1`` and without it no other process starts.
         store: where it meets explorations of other processes and machines: ``dir://PATH`` or ``redis://HOST/DB``.
         share_edges, share_checkpoints: whether workers hear of the edges that others have reached, and of the tapes
             that lead to new states.
@@ -85,7 +85,7 @@ class Explorer:
     Raises:
         ConfigError: an argument has a wrong type or is out of range.
         TargetError: a target module cannot be imported or has no Python source.
-        MachineError: the class is no rule machine, or has no rules.
+        MachineError: the class is not a rule machine, or has no rules.
     """
 
     def __init__(
@@ -182,7 +182,7 @@ class Explorer:
             shrink: whether to make failing traces minimal.
             max_shrink_time: seconds that shrinking one failure may take.
             confirm_fresh: whether to replay each failure once in a fresh process; one that does not fail there counts
-                as flaky. ``ordeal explore`` does so. It is off here, since that process imports the class anew: it
+                as flaky. ``ordeal explore`` does so. It is off here, since that process imports the class again: it
                 knows nothing of what a test or a notebook has prepared. What cannot be imported is left as it is.
             patience: end after this many runs in a row that showed nothing new; 0 for never.
             progress: called with a ``ProgressSnapshot`` after each run.
@@ -305,7 +305,7 @@ class Explorer:
         exploration = Exploration(settings, self._driver, self.targets)
         exploration.note(
             f"Explored in this process (one worker, and nothing guards it from what rules do): {found}. It is explored "
-            "in processes of its own where threads start when a machine is made, and end in its teardown()."
+            "in separate processes where threads start when a machine is made, and end in its teardown()."
         )
         with self._alone(), limited_memory(self.options.max_memory):
             return exploration.run()
@@ -323,7 +323,7 @@ class Explorer:
             raise ConfigError(
                 "another thread of this process explores: faults and target modules, and without a GIL the whole core, "
                 "are of the process",
-                hint="explore one after the other, or give each a process of its own with `isolate=True`",
+                hint="explore one after the other, or give each a separate process with `isolate=True`",
             )
         try:
             yield

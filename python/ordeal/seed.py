@@ -119,7 +119,7 @@ def parse(text: str) -> int:
     if _COMMIT.fullmatch(plain):
         return derive(0, "commit", plain)
     if not _NUMBER.fullmatch(plain):
-        raise ConfigError(f"{_shown(text)} is no seed", hint=_HINT)
+        raise ConfigError(f"{_shown(text)} is not a seed", hint=_HINT)
     number = int(plain, _BASES.get(plain[:2], 10))
     if number > SEED_MAX:
         raise ConfigError(f"{_shown(text)} is too large for a seed", hint=_HINT)

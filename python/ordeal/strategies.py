@@ -140,7 +140,7 @@ def _check_sizes(name: str, min_size: Any, max_size: Any) -> None:
     call = f"{name}({min_size!r}, {max_size!r})"
     for size in (min_size, max_size):
         if type(size) is not int or size < 0:
-            raise ConfigError(f"{call}: {size!r} is no size", hint="write whole numbers from 0")
+            raise ConfigError(f"{call}: {size!r} is not a size", hint="write whole numbers from 0")
     if min_size > max_size:
         raise ConfigError(
             f"{call}: the smallest size is above the largest", hint=f"write {name}({max_size}, {min_size})"

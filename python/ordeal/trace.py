@@ -55,11 +55,11 @@ def replay(trace: Trace, test_class: MachineFactory | None = None) -> BaseExcept
 def plain(trace: Trace) -> str:
     """Return a plain Python program that fails like ``trace``: the calls into the code under test, without the machine.
 
-    The calls are recorded in a replay, minimised, and run again, each in a process of its own, for which the class and
+    The calls are recorded in a replay, minimised, and run again, each in a separate process, where the class and
     the code under test must be importable.
 
     Raises:
-        TraceError: there is no such program; the message says why.
+        TraceError: no such program can be written; the message says why.
     """
     # Imported late: few programs want it.
     made = importlib.import_module("ordeal._engine.plain.reproduction").reproduce(trace)

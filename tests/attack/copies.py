@@ -57,14 +57,14 @@ class CopyInterrupts(Copied):
             raise KeyboardInterrupt
 
 
-@attack(KIND, "holds an object that complains when a copy of it is let go of")
+@attack(KIND, "holds an object that complains when a copy of it is released")
 class CopyComplains(Copied):
     class made(Held):
         def __del__(self) -> None:
             raise RuntimeError("let go of twice")
 
 
-@attack(KIND, "holds an object that closes a file of the process when a copy of it is let go of")
+@attack(KIND, "holds an object that closes a file of the process when a copy of it is released")
 class CopyCloses(Copied):
     class made(Held):
         def __init__(self) -> None:

@@ -87,7 +87,7 @@ class TextInterrupts(Attack):
         raise Pressing
 
 
-@attack(KIND, "raises an exception whose text is no plain `str`")
+@attack(KIND, "raises an exception whose text is not a plain `str`")
 class TextIsStrange(Attack):
     def harm(self) -> None:
         class Text(str):

@@ -17,7 +17,7 @@ def commands() -> list[list[str]]:
     text = GUIDE.read_text(encoding="utf-8")
     found = [each for block in _of(text, _SHELL) for each in _COMMAND.findall(block)]
     found += re.findall(rf"`({_CALL}[^`]*)`", text)
-    # The end of a text that another shell is given is no part of the command.
+    # The end of a text that another shell is given is not a part of the command.
     return [shlex.split(each.rstrip('" ') if each.count('"') % 2 else each)[1:] for each in found]
 
 

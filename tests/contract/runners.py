@@ -30,7 +30,7 @@ class Interruption(KeyboardInterrupt):
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one exploration came to. A rejected run is no failure."""
+    """What one exploration came to. A rejected run is not a failure."""
 
     failures: tuple[BaseException, ...]
     interrupted: bool = False

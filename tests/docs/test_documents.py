@@ -7,8 +7,11 @@ what it says to Kubernetes must fit the schema of that.
 
 from __future__ import annotations
 
+import importlib
+import os
 import re
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -44,6 +47,47 @@ def typed(text: str) -> str:
             commands.append(line.removeprefix("$ "))
             continued = line.endswith("\\")
     return "\n".join(commands)
+
+
+class Page:
+    """What the hidden blocks of a page use: its other blocks, and commands that run in its folder."""
+
+    def __init__(self, path: Path) -> None:
+        self._text = path.read_text("utf-8")
+
+    def page_text(self) -> str:
+        return self._text
+
+    def block(self, language: str, number: int = 1) -> str:
+        """Return the text of the nth block of a language."""
+        return self._text.split(f"```{language}\n")[number].split("```")[0]
+
+    def save_blocks(self, *names: str) -> None:
+        """Write the first blocks of Python into files of these names, which can be imported from then on."""
+        for number, name in enumerate(names, 1):
+            Path(name).write_text(self.block("python", number), "utf-8")
+        sys.path.insert(0, str(Path.cwd()))
+        importlib.invalidate_caches()
+
+    @staticmethod
+    def run(*words: str, **variables: str) -> subprocess.CompletedProcess[str]:
+        """Run a module of Python by its name, such as ordeal, without starting an interpreter for it."""
+        path = os.pathsep.join(filter(None, sys.path))
+        fixed = {"PYTHONPATH": path, "COLUMNS": "80", "PYTHONDONTWRITEBYTECODE": "1"}
+        return run_module(*words, environment={**os.environ, **fixed, **variables})
+
+    def run_pytest(self, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
+        """Run pytest with the plugin of ordeal and no other, whether ordeal is installed or used from its sources."""
+        alone = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_ADDOPTS": ""}
+        return self.run("pytest", "-p", "_ordeal_pytest", *words, **alone, **variables)
+
+    @staticmethod
+    def shows(output: str, shown: str) -> bool:
+        """Return True if each line that is shown is in the output, in that order; but for times, hashes and places."""
+        left_out = re.compile(r"\$ .*|\.\.\.|.* in [\d.]+s( =+)?|platform .*|rootdir: .*|plugins: .*|[\s^]*")
+        output, shown = (re.sub("seed-[0-9a-f]{12}", "seed", text) for text in (output, shown))
+        lines = iter(output.splitlines())
+        return all(any(line == found for found in lines) for line in shown.splitlines() if not left_out.fullmatch(line))
 
 
 def check_shell(example: Example) -> str | None:
@@ -94,10 +138,18 @@ def test_blocks_of(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     document = Sybil(parsers=PARSERS, path=str(path.parent), pattern=path.name).parse(path)
     # Classes in a document ask for the module they are from.
     document.namespace["__name__"] = "document"
-    # What a page does not show may start pytest, and the command line, without an interpreter of its own for each.
-    document.namespace["run_module"] = run_module
-    for example in document.examples():
-        example.evaluate()
+    page = Page(path)
+    for name in ("page_text", "block", "save_blocks", "run", "run_pytest", "shows"):
+        document.namespace[name] = getattr(page, name)
+    before = [*sys.path]
+    try:
+        for example in document.examples():
+            example.evaluate()
+    finally:
+        sys.path[:] = before
+        for name, module in [*sys.modules.items()]:
+            if str(getattr(module, "__file__", None) or "").startswith(str(tmp_path)):
+                del sys.modules[name]
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))

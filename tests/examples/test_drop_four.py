@@ -24,7 +24,7 @@ def test_the_machine_finds_what_is_planted_and_nothing_else(repaired: bool, tmp_
     (tmp_path / "drop_four.py").write_text(text.replace(PLANTED, REPAIRED) if repaired else text, "utf-8")
     with imported(PROJECT / "test_drop_four.py", path=[tmp_path], modules={"drop_four"}) as module:
         result = Explorer(module.DropFour).run(max_runs=30)
-    assert result.notes == (), "a game that is over is no error"
+    assert result.notes == (), "a game that is over is not an error"
     if repaired:
         assert result.failures == []
         return

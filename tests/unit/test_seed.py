@@ -55,7 +55,7 @@ def test_number_is_read(text: str, number: int) -> None:
 def test_what_is_no_seed(text: str) -> None:
     with pytest.raises(ConfigError) as caught:
         seed.parse(text)
-    assert caught.value.message == f"{text!r} is no seed"
+    assert caught.value.message == f"{text!r} is not a seed"
     assert caught.value.hint == (
         "write a whole number from 0 to 2**64 - 1, for example 0x1234, or a whole git commit (`git rev-parse HEAD`)"
     )
@@ -70,7 +70,7 @@ def test_too_large_a_number(text: str) -> None:
 def test_long_text_is_cut() -> None:
     with pytest.raises(ConfigError) as caught:
         seed.parse("9" * 5000)
-    assert caught.value.message == f"'{'9' * 60}…' is no seed"
+    assert caught.value.message == f"'{'9' * 60}…' is not a seed"
 
 
 @pytest.mark.parametrize("commit", [COMMIT, "1" * 40, "ab" * 32])
@@ -148,7 +148,7 @@ def test_variable_that_holds_no_seed(
     monkeypatch.setenv(variable, "soon")
     with pytest.raises(ConfigError) as caught:
         seed.for_("x")
-    assert caught.value.message == f"the environment variable {variable}: 'soon' is no seed"
+    assert caught.value.message == f"the environment variable {variable}: 'soon' is not a seed"
     assert caught.value.hint is not None
     assert caught.value.hint.endswith(f"(`git rev-parse HEAD`){way_out}")
     assert seed.asked() is None
@@ -156,7 +156,7 @@ def test_variable_that_holds_no_seed(
 
 def test_last_is_for_pytest(nothing_chosen: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ORDEAL_SEED", "last")
-    with pytest.raises(ConfigError, match="'last' is no seed"):
+    with pytest.raises(ConfigError, match="'last' is not a seed"):
         seed.current()
 
 

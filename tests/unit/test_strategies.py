@@ -116,10 +116,14 @@ def test_all_types_are_among_the_mixed() -> None:
             "corrupted_bytes(3, 1): the smallest size is above the largest",
             "write corrupted_bytes(1, 3)",
         ),
-        (lambda: adversarial_strings(-1), "adversarial_strings(-1, 256): -1 is no size", "write whole numbers from 0"),
+        (
+            lambda: adversarial_strings(-1),
+            "adversarial_strings(-1, 256): -1 is not a size",
+            "write whole numbers from 0",
+        ),
         (
             lambda: adversarial_strings(0, None),  # type: ignore[arg-type]
-            "adversarial_strings(0, None): None is no size",
+            "adversarial_strings(0, None): None is not a size",
             "write whole numbers from 0",
         ),
         (lambda: edge_integers(0), "edge_integers(bits=0)", "write a whole number of bits from 1 to 4096"),

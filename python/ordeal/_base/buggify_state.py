@@ -30,7 +30,7 @@ class ThreadState:
     def __init__(self) -> None:
         self.probability: float | None = None
         self.decisions: Decisions | None = None
-        self.is_counted = False  # among the active threads, whatever its probability
+        self.is_counted = False  # among the active threads, with any probability
         self.generator = _native.Rng(0, "buggify")
 
     def set_probability(self, probability: float | None) -> None:

@@ -56,7 +56,7 @@ def safe_lines(text: str) -> str:
 
 
 def describe_error(error: BaseException) -> str:
-    """Return ``Type: message`` on one line, or the type alone when there is no message; see ``error_line``."""
+    """Return ``Type: message`` on one line, or the type alone without a message; see ``error_line``."""
     return error_line(type_name(type(error)), error_message(error))
 
 

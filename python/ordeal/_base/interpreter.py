@@ -156,7 +156,7 @@ def answer_of(module: str, request: Mapping[str, Any], *, seconds: float, bytes_
     """Return what ``main`` of ``module`` writes when it is sent ``request``, a line of JSON.
 
     Raises:
-        ValueError: there is no answer in time, or it is too long.
+        ValueError: no answer came in time, or it is too long.
         OSError: the process cannot be started.
     """
     options = ["-O"] * sys.flags.optimize

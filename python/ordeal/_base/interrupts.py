@@ -1,4 +1,4 @@
-"""Interrupts code of the program that takes too long, and tells a Ctrl-C of the user from its KeyboardInterrupt.
+"""Interrupts code of the program that takes too long, and distinguishes its KeyboardInterrupt from the user's Ctrl-C.
 
 ``Alarm`` is the one user of SIGALRM among what runs in the process of the program.
 """
@@ -24,7 +24,7 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _AT_ONCE_SECONDS = 1e-6
 #: How long an alarm waits where its error would be lost, or would leave something of ordeal's half made.
 _WAIT_SECONDS = 1e-3
-#: How often it waits for either: a finaliser may never end, and ordeal's own code may be what takes so long.
+#: How often it waits for either: a finaliser may never end, and ordeal's own code may be the slow part.
 _LOST_WAITS_MAX, _OWN_WAITS_MAX = 1_000, 8
 
 #: How deep in a function that the interpreter calls an alarm may find the program.

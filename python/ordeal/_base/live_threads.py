@@ -1,4 +1,4 @@
-"""Finds the threads of the program in this process, none of which would survive a fork, and says if they take turns."""
+"""Finds the program's threads in this process, which would not survive a fork, and whether they take turns."""
 
 from __future__ import annotations
 

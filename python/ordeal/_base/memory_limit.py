@@ -38,7 +38,7 @@ def limited_memory(mebibytes: int) -> Iterator[None]:
 
 
 def limit_memory(size: int) -> None:
-    """Have Python raise MemoryError for the rest of this process once it has ``size`` bytes of its own.
+    """Have Python raise MemoryError for the rest of this process once it has allocated ``size`` bytes.
 
     What counts is data, as everywhere in ordeal: address space that is only set aside (RLIMIT_AS) says nothing about
     the memory that a program uses. A lower hard limit stays.
@@ -54,7 +54,7 @@ def memory_is_limited() -> bool:
 
 
 def bytes_left() -> int | None:
-    """Return how much more memory a limit lets this process take; None if there is no limit or it is unknown."""
+    """Return how much more memory a limit lets this process take; None if it has no limit or that is unknown."""
     limit = resource.getrlimit(resource.RLIMIT_DATA)[0]
     if limit == resource.RLIM_INFINITY:
         return None

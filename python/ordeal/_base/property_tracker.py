@@ -332,7 +332,7 @@ class PropertyTracker:
     def declare(self, name: str, kind: PropertyType, *, operation: str | None = None, fault: str | None = None) -> None:
         """List the property in the results even if it is never seen. Raises what ``record`` does."""
         if kind not in PROPERTY_TYPES:
-            raise PropertyError(f"{kind!r} is no type of property", hint=f"write one of {', '.join(PROPERTY_TYPES)}")
+            raise PropertyError(f"{kind!r} is not a type of property", hint=f"write one of {', '.join(PROPERTY_TYPES)}")
         with self._lock:
             if operation is None or fault is None:
                 self._tallies.tally(kind, name).declared = True
@@ -473,7 +473,7 @@ def tallies_of(snapshot: Snapshot) -> Tallies:
             {(str(tally.operation), str(tally.fault), tally.name): tally for tally in read["cells"]},
         )
     except (KeyError, ValueError) as error:
-        raise PropertyError(f"this is no snapshot of a tracker: {type(error).__name__}: {error}") from error
+        raise PropertyError(f"this is not a snapshot of a tracker: {type(error).__name__}: {error}") from error
 
 
 class ReliabilityCoverage(TypedDict):

@@ -90,7 +90,7 @@ def call_with_timeout[Result](rule_name: str, timeout_s: float, call: Callable[[
     return result
 
 
-#: Is told what a simulation decided, for which task or node, where, and as what it counts, such as "crash". The first
+#: Receives what a simulation decided, for which task or node, where, and as what it counts, such as "crash". The first
 #: is empty where something strikes that was decided before, the last for details of something else.
 Tell = Callable[[str, str, str, str], object]
 

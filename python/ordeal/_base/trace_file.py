@@ -49,7 +49,7 @@ ChoiceValue = bool | int | float | str | bytes
 
 def versions_now() -> dict[str, str]:
     """Return the versions of the software that records a run, by the names in ``WRITERS``."""
-    # Imported where it is asked for: what only reads and writes files beside traces starts in half the time without.
+    # Imported where it is used: a process that only handles other files starts in half the time without it.
     hypothesis = importlib.import_module("hypothesis")
     versions = (_native.__version__, hypothesis.__version__, platform.python_version())
     return dict(zip(WRITERS, versions, strict=True))
@@ -67,7 +67,7 @@ class TraceStep:
 
     ``name`` is the rule's, or ``+fault`` and ``-fault`` for a toggle. ``params`` holds the arguments: the values
     themselves while the trace is in memory, and their text once it was loaded from a file. ``choices`` holds what
-    chance decided, by argument name: with it the strategies build the same values again, whatever their type. ``draws``
+    chance decided, by argument name: with it the strategies build the same values again, of any type. ``draws``
     is the text of what the rule drew from ``data()``; ``result`` that of what it put into bundles, and ``hits`` which
     of its calls the faults hit; files do not hold these two.
     """
@@ -407,7 +407,7 @@ class _OwnStep(Record, forbid_unknown_fields=True):
     def __post_init__(self) -> None:
         for name, value in self.params.items():
             if self.kind != SWARM and not isinstance(value, str):
-                raise ValueError(f"{name!r:.100} of `params` is no text")
+                raise ValueError(f"{name!r:.100} of `params` is not text")
 
 
 class _OwnFailure(Record, forbid_unknown_fields=True):

@@ -220,7 +220,7 @@ def stand_in(error: BaseException) -> BaseException:
     return remote_error(type_name(type(error)), error_message(error))
 
 
-#: What is read of an exception besides its text, and of which type each must be.
+#: What is read of an exception besides its text, with the type that each must have.
 _READ: dict[str, type | tuple[type, ...]] = {
     "__class__": type,
     "__traceback__": (TracebackType, NoneType),
@@ -233,7 +233,7 @@ _READ: dict[str, type | tuple[type, ...]] = {
 def readable(error: BaseException) -> BaseException:
     """Return ``error``, or an exception that stands for it where its class lies about what it is, or does not say it.
 
-    Whatever reads an error reads the result. Only a class that defines one of these names itself is asked.
+    All readers of an error read the result. Only a class that defines one of these names itself is asked.
     """
     kind = type(error)
     if not _defines_what_is_read(kind):

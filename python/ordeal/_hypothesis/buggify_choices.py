@@ -92,7 +92,7 @@ class BuggifyDraws:
             if source.live:
                 source.put(acts)
             else:
-                # Gives the same decision, and tells the source that it could be False, and which decisions were
+                # Gives the same decision, and reports to the source that it could be False, and which decisions were
                 # missing.
                 source.boolean(0.5)
         self.drawn.clear()

@@ -75,5 +75,5 @@ def _in_test[Result](function: Callable[..., Result], *arguments: Any) -> Result
     return returned[0]
 
 
-#: Calls a function in a test of Hypothesis, where a run of ours cannot be in a context of its own; otherwise None.
+#: Calls a function in a test of Hypothesis, where a run of ours cannot have its own context; otherwise None.
 in_test = _in_test if BuildContext is _NoContext else None

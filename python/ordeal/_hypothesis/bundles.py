@@ -30,7 +30,7 @@ _ADD_ONE = "_add_result_to_targets"
 def resolve(values: dict[str, Any], machine: RuleBasedStateMachine) -> None:
     """Replace references by the values of bundles.
 
-    An empty list counts as a list of references, as in Hypothesis: the rule gets a list of its own.
+    An empty list counts as a list of references, as in Hypothesis: the rule gets a new list.
     """
     for name, value in values.items():
         if type(value) is VarReference:

@@ -106,7 +106,7 @@ def _needed(place: str) -> Any:
 
 @contextmanager
 def unprinted_notes() -> Iterator[None]:
-    """Have no run in the block print or format its notes, whatever verbosity the profile of the user's tests has."""
+    """Have no run in the block print or format its notes, at any verbosity of the user's profile."""
     default = settings.default or settings()
     if default.verbosity < Verbosity.verbose or _local_settings is None:
         yield

@@ -101,7 +101,7 @@ def define_machine(cls: type[RuleBasedStateMachine]) -> MachineDefinition:
     names: dict[str, int] = {BODY_ARGUMENT: 0}
     bundles: dict[str, int] = {}
     every = (*ordered, *state.initializers)
-    # Where a class decides by itself, each of its rules may fill any bundle.
+    # Where a class decides in its own way, each of its rules may fill any bundle.
     routed = tuple(bundle.name for rule in every for bundle in rule.bundles) if routes_results(cls) else ()
     rules = tuple(
         _read_rule(rule, index, rule.arguments_strategies, names, bundles, routed)
@@ -132,7 +132,7 @@ def define_machine(cls: type[RuleBasedStateMachine]) -> MachineDefinition:
 
 @functools.lru_cache(maxsize=64)
 def routes_results(cls: type[RuleBasedStateMachine]) -> bool:
-    """Whether ``cls`` has methods of its own for what puts results into bundles, in place of Hypothesis'."""
+    """Return True if ``cls`` overrides Hypothesis' methods that put results into bundles."""
     return any(getattr(cls, name, None) is not getattr(RuleBasedStateMachine, name, None) for name in _ROUTES)
 
 
@@ -222,7 +222,7 @@ def _read_rule(
 
 
 def _one_is_filled(strategy: SearchStrategy[Any]) -> Callable[[Any], bool] | None:
-    """Return what asks whether one of several bundles has a value, of which ``strategy`` draws; None for others.
+    """Return a check that any of the bundles from which ``strategy`` draws has a value; None for other strategies.
 
     A rule that needs a value of one bundle is not taken while that is empty. Of several, Hypothesis rejects the run.
     """

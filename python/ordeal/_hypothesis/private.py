@@ -19,7 +19,7 @@ missing: list[str] = []
 
 
 def private(place: str, substitute: Any) -> Any:
-    """Return what ``place``, a ``module:name`` of Hypothesis, has; ``substitute`` where there is no such thing."""
+    """Return what ``place``, a ``module:name`` of Hypothesis, has; ``substitute`` where that is missing."""
     module, name = place.split(":")
     try:
         return getattr(importlib.import_module(module), name)

@@ -295,7 +295,7 @@ class RunContext:
 
 
 class _Keyed(SearchStrategy[Any]):
-    """The strategy of an argument, which also tells the source which argument is drawn; it adds no choice."""
+    """The strategy of an argument, which also names that argument to the source; it adds no choice."""
 
     def __init__(self, argument: Argument, run: RunContext) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Recognizes strategies that are made anew for each draw: to validate and unwrap one takes longer than to draw from it.
+"""Recognizes strategies that are remade for each draw: to validate and unwrap one takes longer than to draw from it.
 
 ``data.draw(st.lists(st.integers(0, size)))`` in a rule makes two strategies that were made before, in a run or in
 another one, from the same functions and arguments.
@@ -41,7 +41,7 @@ _ARGUMENTS, _KEYWORDS = "_LazyStrategy__args", "_LazyStrategy__kwargs"
 
 
 class _UnknownError(Exception):
-    """It cannot be told whether two of these are the same."""
+    """Whether two of these are the same is unknown."""
 
 
 class Same:
@@ -58,7 +58,7 @@ _known: dict[Hashable, Same] = {}
 
 
 def same_strategy(strategy: SearchStrategy[Any]) -> Same | None:
-    """Return the strategy that was first made in the same way as ``strategy``; None where that cannot be told.
+    """Return the strategy that was first made in the same way as ``strategy``; None where that is unknown.
 
     The first one is validated here, so that it does not matter what becomes of its arguments.
     """
@@ -85,7 +85,7 @@ def strategy_made_alike(strategy: Any) -> SearchStrategy[Any] | None:
 
 
 class _Keys:
-    """Finds what distinguishes a strategy from others. An object that may change is no part of a key.
+    """Finds what distinguishes a strategy from others. An object that may change is not a part of a key.
 
     The ids in a key are those of objects that the known strategy holds.
     """
@@ -160,7 +160,7 @@ class _Keys:
         return self.of(strategy.base), self.of(strategy.extend), leaves
 
     def _function(self, function: FunctionType) -> Hashable:
-        """Return what a function does: one that is defined in another function is made anew for each call of that."""
+        """Return what a function does: one defined in another function is made again for each call of that."""
         if "<locals>" not in function.__qualname__:
             return id(function)
         cells, defaults, keywords = function.__closure__ or (), function.__defaults__, function.__kwdefaults__

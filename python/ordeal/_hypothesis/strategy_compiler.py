@@ -153,7 +153,7 @@ def array_node(strategy: Any, part: _Part, sizes: _SizesOf) -> _native.StrategyN
 
 
 def _dense_node(strategy: Any, part: _Part) -> _native.StrategyNode | None:
-    """Return the node of an array of which each value is drawn."""
+    """Return the node of an array whose values are all drawn."""
     size, elements = strategy.array_size, strategy.element_strategy
     if elements.is_empty or size > DENSE_MAX:
         return None

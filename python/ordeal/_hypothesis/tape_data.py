@@ -77,7 +77,7 @@ class DataDraws(DataObject):
 
 
 class _Data:
-    """What strategies ask of Hypothesis' record of a run, where there is no class for it that can be derived from."""
+    """What strategies ask of Hypothesis' record of a run, where it has no class that can be derived from."""
 
     def __init__(self, *, random: None, provider: RunProvider) -> None:
         del random
@@ -122,7 +122,7 @@ _base: Any = base_class("hypothesis.internal.conjecture.data:ConjectureData", _D
 
 
 class TapeData(_base):  # type: ignore[misc]
-    """Draws as its base class does, choice by choice, and counts their size alike; it keeps their values.
+    """Draws as its base class does, choice by choice, and counts their size the same way; it keeps their values.
 
     Its depth is ``SPANS_OF_ARGUMENT`` from the start. ``context`` draws by plans once the data object is
     set in it; without one, each draw is recorded choice by choice.

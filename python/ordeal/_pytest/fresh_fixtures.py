@@ -1,4 +1,4 @@
-"""Fixtures of simulated tests: each run makes those of the test anew, as pytest does for each test."""
+"""Fixtures of simulated tests: each run makes those of the test again, as pytest does for each test."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def _asked_for_by_shared(fresh: set[str], definitions: dict[str, _Definitions]) 
 
 
 def _function(item: pytest.Function, definition: pytest.FixtureDef[Any]) -> Callable[..., Any]:
-    """Return what makes a fixture, as it was before a plugin wrapped it to run on a loop of its own."""
+    """Return what makes a fixture, as it was before a plugin wrapped it to run on its own loop."""
     function: Any = resolve_fixture_function(definition, item._request)
     inner: Any = inspect.unwrap(definition.func)
     if not is_async_fixture(definition) or inner is definition.func:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 State = tuple[Any, ...]
 
-#: The generator makes so many words at a time, and a stream is followed for so many times as many.
+#: The generator makes this many words at a time, and a stream is followed for this many batches.
 _WORDS = 624
 _FOLLOWED_MAX = 200
 

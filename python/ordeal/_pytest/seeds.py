@@ -35,7 +35,7 @@ from ordeal.errors import StoreError, TraceError
 if TYPE_CHECKING:
     from ordeal._engine.seed_corpus.corpus import SeedReplay, SeedReplayer
 
-# The key under which an xdist controller tells its workers what to replay, and a report carries the result.
+# The key under which an xdist controller sends its workers what to replay, and a report carries the result.
 _KEY = "ordeal_seeds"
 _MACHINERY = ("ordeal", "hypothesis")
 #: What the node ids of seeds have instead of a file, directly below the project's folder.
@@ -369,7 +369,7 @@ class SeedReplays:
         self._records: list[SeedRecord] = []
         self.failing: set[str] = set()  # the places of the failures of seeds
         self._trouble: list[str] = []
-        # An xdist controller sends all workers the same list, whatever is saved in the meantime.
+        # An xdist controller sends all workers the same list, even if more is saved in the meantime.
         self._all = {project: self._found(project) for project in projects}
         self._chosen = self._choose()
 
@@ -518,7 +518,7 @@ class SeedReplays:
         return report
 
     def _is_short(self, item: pytest.Item) -> bool:
-        """Return whether this is the test of a machine, of which nobody wants to see all."""
+        """Return True if this is the test of a machine, whose replays are listed in short."""
         return bool(self.failing) and item.name == "runTest" and self._config.get_verbosity() < 1
 
     def _known(self, error: BaseException) -> int:
@@ -592,7 +592,7 @@ def _import_path(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def _properties_apart() -> Iterator[None]:
-    """Keep the properties that a replay observes apart from those that the run's tests observe."""
+    """Separate the properties that a replay observes from those that the run's tests observe."""
     assertions: Any = sys.modules.get("ordeal.assertions")
     if assertions is None or not assertions.tracker.active:
         yield

@@ -259,7 +259,7 @@ def _choose(config: pytest.Config, worker_input: dict[str, Any] | None) -> _Chos
     """Return the seed of the run; a worker of xdist uses its controller's.
 
     Raises:
-        UsageError: the given text is no seed, or there is no last one.
+        UsageError: the given text is not a seed, or no earlier one is known.
     """
     sent = None if worker_input is None else worker_input.get(_KEY)
     if sent is not None:
@@ -302,7 +302,7 @@ def _last(config: pytest.Config) -> int:
         )
     kept = cache.get(_LAST, None)
     if not isinstance(kept, str):
-        raise ConfigError("there is no last seed", hint=f"write `{_OPTION}={seed.FRESH}` for a first one")
+        raise ConfigError("no last seed is known", hint=f"write `{_OPTION}={seed.FRESH}` for a first one")
     return seed.parse(kept)
 
 

@@ -103,7 +103,7 @@ def _spans(numbers: Sequence[int]) -> list[str]:
 
 
 def _not_run(verdicts: Sequence[Verdict]) -> list[str]:
-    """Return why there is no verdict of some mutants, and where they are."""
+    """Return why some mutants have no verdict, and where they are."""
     found: dict[str, dict[str, list[int]]] = {}
     for verdict in verdicts:
         if verdict.word == "not run" and verdict.note:

@@ -62,7 +62,7 @@ def folded(verdicts: Sequence[Verdict], *, every: bool) -> Counter[str]:
 
 
 def doubt_text(verdict: Verdict) -> str:
-    """Return why perhaps nothing needs what a mutant changes, as a line; nothing where there is no doubt."""
+    """Return why perhaps nothing needs what a mutant changes, as a line; nothing without doubt."""
     return one_line(f"  DEAD?  {verdict.doubt}") + "\n" if verdict.doubt else ""
 
 

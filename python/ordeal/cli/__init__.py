@@ -180,7 +180,7 @@ def _search_current_folder_first() -> None:
 def _wrong_use(error: click.ClickException, arguments: Sequence[str]) -> tuple[str, str]:
     """Translate an error of the argument parser into the terms of this program."""
     context = error.ctx if isinstance(error, click.UsageError) else None
-    # The parser says that a value is missing without saying of which command.
+    # The parser reports a missing value without naming the command.
     command = next((word for word in arguments if word in _COMMANDS), "COMMAND")
     help_hint = f"`{context.command_path if context else f'ordeal {command}'} --help` lists the options"
     if isinstance(error, click.NoSuchOption):

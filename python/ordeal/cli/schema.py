@@ -14,6 +14,6 @@ def run(flags: SchemaFlags) -> int:
     """Print the schema that is named. Return the exit code."""
     known = schemas()
     if flags.name not in known:
-        raise ConfigError(f"there is no schema of `{flags.name}`", hint=f"name one of {', '.join(known)}")
+        raise ConfigError(f"`{flags.name}` has no schema", hint=f"name one of {', '.join(known)}")
     terminal.write(json.dumps(known[flags.name], indent=1, sort_keys=True) + "\n")
     return 0

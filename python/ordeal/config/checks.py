@@ -161,7 +161,7 @@ def accepted(check: Check, value: object, problem: str, example: str) -> Any:
 def refusal(message: str, hint: str) -> ConfigError:
     """Return the error for an invalid value, with both texts on one line each.
 
-    They quote keys, values and paths, any of which can hold a newline or a terminal escape.
+    They quote keys, values and paths, which can hold a newline or a terminal escape.
     """
     return ConfigError(one_line(message, limit=_ERROR_CHARS_MAX), hint=one_line(hint, limit=_ERROR_CHARS_MAX))
 

@@ -29,7 +29,7 @@ DOTS_MAX = 5_000
 
 # Settings of other engines and of earlier versions, and the hint for each.
 _FOREIGN_KEYS = {
-    ("explorer", "ngram"): "remove the line: ordeal always follows single edges, there is no n-gram setting",
+    ("explorer", "ngram"): "remove the line: ordeal always follows single edges",
     ("explorer", "seed_mutation_respect_strategies"): "remove the line: no argument ever leaves its strategy",
     ("explorer", "verbose"): "move the line to [report]",
 }

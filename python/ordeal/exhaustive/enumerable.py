@@ -243,6 +243,6 @@ def _transformed(element: Any, transformations: tuple[tuple[Any, ...], ...]) -> 
 def raise_infinite(what: str) -> NoReturn:
     """Raise InfiniteStrategyError."""
     raise InfiniteStrategyError(
-        f"it draws {what}, of which there is no end",
+        f"it draws {what}, which are infinitely many",
         hint="give it bounds, a max_size or a sampled_from() of the values that matter",
     )

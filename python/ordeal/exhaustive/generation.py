@@ -124,11 +124,11 @@ class Gen(_native.Choices):
         Values that a filter rejects are skipped.
 
         Raises:
-            GenerationError: it is no strategy, has infinitely many values, or none passes its filters.
+            GenerationError: it is not a strategy, has infinitely many values, or none passes its filters.
         """
         __tracebackhide__ = True
         if not isinstance(strategy, SearchStrategy):
-            raise GenerationError(f"of({strategy!r}) is no strategy", hint="write for example `g.of(st.booleans())`")
+            raise GenerationError(f"of({strategy!r}) is not a strategy", hint="write for example `g.of(st.booleans())`")
         draw, filters = compile_draw(strategy)
         self._odometer.speak_for(self._odometer.site(1))
         try:
@@ -157,10 +157,10 @@ class Gen(_native.Choices):
         D. E. Knuth, "Estimating the Efficiency of Backtrack Programs", 1975. Shard and limit do not matter.
 
         Raises:
-            GenerationError: ``case`` is no function, or a number is out of range.
+            GenerationError: ``case`` is not a function, or a number is out of range.
         """
         if not callable(case):
-            raise GenerationError(f"estimate({case!r}) is no function", hint="write `def case(g): ...` and give it")
+            raise GenerationError(f"estimate({case!r}) is not a function", hint="write `def case(g): ...` and give it")
         _check_whole("probes", probes, 2, COUNT_MAX)
         _check_whole("seed", seed, 0, 2**64 - 1)
         sizes = [self._probe(case, seed, number) for number in range(probes)]
@@ -223,7 +223,7 @@ class Gen(_native.Choices):
     def _plain(self) -> _Plain:
         return _Plain(self._source)
 
-    # -- what the compiled part tells ---------------------------------------------------------------------------------
+    # -- reports of the compiled part ----------------------------------------------------------------------------------
     # Errors raised here are shown at the line of the test.
 
     def _begin(self) -> None:
@@ -237,12 +237,12 @@ class Gen(_native.Choices):
         odometer = self._odometer
         if turn == LIMIT_REACHED:
             raise Incomplete(
-                f"{self._limit:,} cases ran and there are more, of which nothing is known",
+                f"{self._limit:,} cases ran, and more exist that did not run",
                 hint=f'raise the limit (`limit={10 * self._limit}`), choose among less, or run a part: `shard="0/4"`',
             )
         if turn == FEWER:
             raise _changed(
-                f"the case ended after {odometer.position} choices, where an earlier one that began alike made more",
+                f"the case ended after {odometer.position} choices, where one with the same beginning made more",
                 odometer.missing_site,
                 None,
             )
@@ -368,7 +368,7 @@ def _make_gen(limit: int, shard: str | None, path: Sequence[int] | None) -> Gen:
 
 
 def _all_cases(function: Callable[..., object], make: Callable[[], Gen]) -> Callable[..., None]:
-    make()  # A wrong argument is told where the test is defined.
+    make()  # A wrong argument is reported where the test is defined.
     signature = _signature_without_g(function)
     wants_request = "request" in signature.parameters
 
@@ -405,7 +405,7 @@ def _run_cases(gen: Gen, request: Any, case: Callable[..., object]) -> None:
 def _signature_without_g(function: Callable[..., object]) -> inspect.Signature:
     name = getattr(function, "__name__", repr(function))
     if not callable(function):
-        raise GenerationError(f"{name} is no function", hint="write `@exhaustive.test` above a test function")
+        raise GenerationError(f"{name} is not a function", hint="write `@exhaustive.test` above a test function")
     if inspect.iscoroutinefunction(function) or inspect.isgeneratorfunction(function):
         raise GenerationError(
             f"{name} is a coroutine or a generator, whose body a call does not run",

@@ -68,7 +68,7 @@ def stale_state(obj: Any, attr: str, stale_value: Any) -> Fault:
     """The attribute ``attr`` of ``obj`` is ``stale_value``; afterwards it is what it was before.
 
     A value that the program sets in the meantime stays. Raises FaultError when ``attr`` is not a text; switching it on
-    does when there is no such attribute, or it cannot be set.
+    does when the attribute does not exist, or it cannot be set.
     """
     check_text("stale_state", "attribute", attr, "write the name of the attribute")
     return _StaleState(obj, attr, stale_value)
@@ -241,7 +241,7 @@ class _StaleState(Fault):
 
     def _do_activate(self) -> None:
         if not hasattr(self._owner, self._attr):
-            raise FaultError(f"fault {self.name!r} cannot be switched on: there is no attribute {self._attr!r}")
+            raise FaultError(f"fault {self.name!r} cannot be switched on: the attribute {self._attr!r} does not exist")
         key = (id(self._owner), self._attr)
         with _lock:
             attribute = _stale.get(key) or _StaleAttribute(self._owner, self._attr)

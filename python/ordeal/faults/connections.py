@@ -99,7 +99,7 @@ def _with_watched_class(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[
 
 @functools.cache
 def _watched_class(factory: Any, base: type, mixin: type) -> Any:
-    """Return a subclass of ``factory`` that calls the faults, or ``factory`` if it already does or is no such class."""
+    """Return a subclass of ``factory`` that calls the faults, or ``factory`` if it already does or is unsuitable."""
     if not (isinstance(factory, type) and issubclass(factory, base)) or issubclass(factory, mixin):
         return factory
     names = {"__module__": factory.__module__, "__qualname__": factory.__qualname__, "__doc__": factory.__doc__}

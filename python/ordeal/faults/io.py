@@ -290,7 +290,7 @@ def subprocess_signal(
 ) -> MultiPatchFault:
     """A command with ``target`` in its text is not run; it is found killed by the signal ``signum``.
 
-    Raises FaultError when there is no such signal, or for arguments of other types.
+    Raises FaultError when the signal does not exist, or for arguments of other types.
     """
     _check_ending("subprocess_signal", target, stdout, stderr)
     check_count("subprocess_signal", "signum", signum, least=1)

@@ -384,7 +384,7 @@ def _longest_module(parts: list[str]) -> str:
     tops = {module for module in sys.modules if "." not in module} | {found.name for found in pkgutil.iter_modules()}
     close = get_close_matches(parts[0], sorted(tops), n=1)
     meant = ".".join([close[0], *parts[1:]]) if close else ""
-    raise UnresolvedTargetError(f"there is no module `{parts[0]}`", meant=meant)
+    raise UnresolvedTargetError(f"no module named `{parts[0]}`", meant=meant)
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -28,7 +28,7 @@ def set_random(source: random.Random | None) -> random.Random | None:
     """Draw the chance of faults from ``source`` from now on, or from where it comes without one when it is ``None``.
 
     Without one it comes from the tape of the run in the Explorer and in replays, from Hypothesis' choices in one of its
-    tests, and else, as in threads that the program starts, from the name of the fault and the number of the call. A
+    tests; otherwise, as in threads that the program starts, from the name of the fault and the number of the call. A
     given source is never reseeded. Returns what was set before, so that it can be put back.
     """
     previous, _source.given = _source.given, source

@@ -72,14 +72,14 @@ def positive_semi_definite(tol: float = TOLERANCE) -> Invariant:
 
 
 def rank_bounded(min_rank: int = 0, max_rank: int | None = None) -> Invariant:
-    """The rank of the matrix is from ``min_rank`` to ``max_rank``; None is no upper bound.
+    """The rank of the matrix is from ``min_rank`` to ``max_rank``; None is not an upper bound.
 
     Raises ConfigError when these are not whole numbers from 0, in this order.
     """
     call = f"rank_bounded({min_rank!r}, {max_rank!r})"
     for rank in (min_rank, 0 if max_rank is None else max_rank):
         if type(rank) is not int or rank < 0:
-            raise ConfigError(f"{call}: {rank!r} is no rank", hint="write whole numbers from 0")
+            raise ConfigError(f"{call}: {rank!r} is not a rank", hint="write whole numbers from 0")
     if max_rank is not None and min_rank > max_rank:
         raise ConfigError(
             f"{call}: the lowest rank is above the highest", hint=f"write rank_bounded({max_rank}, {min_rank})"
@@ -101,7 +101,7 @@ def rank_bounded(min_rank: int = 0, max_rank: int | None = None) -> Invariant:
 def _on_arrays(name: str, tol: Any, check: Callable[[Any, Any], str | None]) -> Invariant:
     if not isinstance(tol, int | float) or isinstance(tol, bool) or not tol >= 0:
         raise ConfigError(
-            f"{name}(tol={shown(tol)}): the tolerance is no number from 0",
+            f"{name}(tol={shown(tol)}): the tolerance is not a number from 0",
             hint=f"write {name}()(value) to check a value, {name}(tol=1e-9) to be stricter",
         )
     call = f"{name}()" if tol == TOLERANCE else f"{name}(tol={tol!r})"
@@ -117,16 +117,16 @@ def _read(call: str, value: Any) -> tuple[Any, Any]:
     try:
         array = numpy.asarray(value)
     except ValueError:
-        raise AssertionError(f"{shown(value)} is no array: its rows have different lengths") from None
+        raise AssertionError(f"{shown(value)} is not an array: its rows have different lengths") from None
     if array.dtype.kind not in "biufc":
-        raise AssertionError(f"{shown(value)}, of type {type(value).__name__}, is no array of numbers")
+        raise AssertionError(f"{shown(value)}, of type {type(value).__name__}, is not an array of numbers")
     # Small whole numbers would wrap around in products.
     return numpy, array if array.dtype.kind in "fc" else array.astype(float)
 
 
 def _asymmetry(np: Any, array: Any, tol: float) -> str | None:
     if array.ndim != 2 or array.shape[0] != array.shape[1]:
-        return f"an array of shape {array.shape} is no square matrix"
+        return f"an array of shape {array.shape} is not a square matrix"
     # Equal infinities differ by NaN, so equality is asked as well.
     with np.errstate(invalid="ignore"):
         bad = np.argwhere(~((array == array.T) | (abs(array - array.T) <= tol)))
@@ -138,7 +138,7 @@ def _asymmetry(np: Any, array: Any, tol: float) -> str | None:
 
 
 def _no_matrix(array: Any) -> str:
-    return f"an array of shape {array.shape} is no matrix"
+    return f"an array of shape {array.shape} is not a matrix"
 
 
 def _vector(at: tuple[int, ...]) -> str:

@@ -100,4 +100,4 @@ def _items(value: Any) -> Iterable[Any]:
         value = value.tolist()
     if isinstance(value, Iterable):
         return value
-    raise AssertionError(f"{shown(value)} is of type {type(value).__name__}, which is no collection")
+    raise AssertionError(f"{shown(value)} is of type {type(value).__name__}, which is not a collection")

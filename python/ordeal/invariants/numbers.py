@@ -132,7 +132,7 @@ def _numbers(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
         for at, item in enumerate(value):
             yield from _numbers(item, f"{path}[{at}]")
     else:
-        raise AssertionError(f"value{path} is {shown(value)}, of type {type(value).__name__}, which is no number")
+        raise AssertionError(f"value{path} is {shown(value)}, of type {type(value).__name__}, which is not a number")
 
 
 def _numeric_array(value: Any) -> Any:
@@ -150,7 +150,7 @@ def _numeric_array(value: Any) -> Any:
 
 def _real(path: str, number: Any) -> float:
     if isinstance(number, complex):
-        raise AssertionError(f"value{path} is {number!r}, which is no real number")
+        raise AssertionError(f"value{path} is {number!r}, which is not a real number")
     try:
         return float(number)
     except OverflowError:
@@ -170,7 +170,9 @@ def _outside(number: Any, lo: float, hi: float) -> str | None:
 def _check_bounds(name: str, lo: Any, hi: Any) -> None:
     for bound in (lo, hi):
         if not isinstance(bound, Number) or isinstance(bound, bool | complex) or _is_nan(bound):
-            raise ConfigError(f"{name}({lo!r}, {hi!r}): {bound!r} is no bound", hint=f"write for example {name}(0, 1)")
+            raise ConfigError(
+                f"{name}({lo!r}, {hi!r}): {bound!r} is not a bound", hint=f"write for example {name}(0, 1)"
+            )
     if lo > hi:
         raise ConfigError(
             f"{name}({lo!r}, {hi!r}): the lower bound is above the upper bound", hint=f"write {name}({hi!r}, {lo!r})"

@@ -212,7 +212,7 @@ def agree(
     equal: Callable[[Any, Any], bool],
     errors: Mapping[type[Exception], type[Exception]],
 ) -> bool:
-    """Return whether two outcomes are alike; ``errors`` says which error of ours stands for which of theirs.
+    """Return True if two outcomes agree; ``errors`` says which error of ours stands for which of theirs.
 
     An error that is not listed must be of the class of the other, or of one derived from it.
     """

@@ -84,7 +84,7 @@ class Hook:
         """Check the function if ``cls`` itself defines it; one from elsewhere is called without the machine.
 
         Raises:
-            MachineError: it is no function, or takes other arguments.
+            MachineError: it is not a function, or takes other arguments.
         """
         given = vars(cls).get(self.name)
         if given is None:
@@ -128,7 +128,7 @@ class Hook:
 
 
 def takes(function: Any, count: int) -> bool:
-    """Return whether ``function`` can be called with so many positional arguments; True if it does not tell."""
+    """Return whether ``function`` can be called with ``count`` positional arguments; True if that is unknown."""
     try:
         inspect.signature(function).bind(*range(count))
     except TypeError:
@@ -143,10 +143,10 @@ def _name(function: Any) -> str:
 
 
 class ComparingMachine(OperationMachine):
-    """A machine with a comparison, ``_compare_views``, that is made after every so many operations."""
+    """A machine with a comparison, ``_compare_views``, that runs at a fixed interval of operations."""
 
     every: ClassVar[int] = 1
-    """The comparison is made after every so many operations, and at the end of a run."""
+    """The comparison runs at this interval of operations, and at the end of a run."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         """Raises MachineError when an attribute of the class body cannot be used."""

@@ -158,7 +158,7 @@ def op(
 
     Raises:
         MachineError: it is not used as ``@op(...)`` above a plain method; a parameter has no strategy, or is
-            positional-only; an argument is no strategy or names no parameter; ``weight`` is out of range.
+            positional-only; an argument is not a strategy or names no parameter; ``weight`` is out of range.
     """
     if type(weight) is not int or not 1 <= weight <= BASE_MAX:
         given: object = weight
@@ -182,7 +182,7 @@ def op(
         def operation(self: OperationMachine, *args: Any, **kwargs: Any) -> Any:
             if not isinstance(self, OperationMachine):
                 raise MachineError(
-                    f"{type(self).__name__}.{method.__name__} is an @op of a class that is no Pair",
+                    f"{type(self).__name__}.{method.__name__} is an @op of a class that is not a Pair",
                     hint=f"write `class {type(self).__name__}(Pair):`, or use @rule",
                 )
             result = self._run_op(method, args, kwargs)
@@ -240,7 +240,7 @@ def _check_arguments(
             raise MachineError(f"{name} has no parameter {argument!r}", hint=f"it has: {', '.join(names) or 'none'}")
         if not isinstance(strategy, st.SearchStrategy):
             raise MachineError(
-                f"{name}: {argument}={strategy!r} is no strategy", hint=f"write {argument}=st.just({strategy!r})"
+                f"{name}: {argument}={strategy!r} is not a strategy", hint=f"write {argument}=st.just({strategy!r})"
             )
 
 

@@ -20,7 +20,7 @@ def _itself(impl: Any) -> Any:
 
 
 class Oracle(OperationMachine):
-    """A rule machine that says by itself whether a system works, from what it knows about all systems of a kind.
+    """A rule machine that decides without a model whether a system works, by rules for all systems of its kind.
 
     Set ``impl`` in the class body to what makes the system: a class or a function without arguments. During a run,
     ``self.impl`` is the system. Write each operation as a method under ``@op`` that does something to it.
@@ -97,7 +97,7 @@ class Oracle(OperationMachine):
             return deep_copy(seen, {})
         except PASSED_ON:
             raise
-        except Exception as error:  # noqa: BLE001 - whatever a copy raises is said
+        except Exception as error:  # noqa: BLE001 - a copy may raise anything; it is reported
             raise MachineError(
                 f"{type(self).__name__}.view() returned {shown(seen)}, which cannot be copied: {error}",
                 hint="return lists, dictionaries, texts and numbers",

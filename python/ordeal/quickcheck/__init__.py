@@ -47,7 +47,7 @@ def quickcheck(fn: Test | None = None, /, *, max_examples: int = 100, **override
 
     Raises:
         ConfigError: a parameter has neither a hint nor an override, or a hint for which no values can be made; an
-            override is no strategy or names no parameter; there is nothing to draw; the test is a coroutine.
+            override is not a strategy or names no parameter; nothing is drawn; the test is a coroutine.
     """
     if type(max_examples) is not int or max_examples < 1:
         raise ConfigError(f"quickcheck(max_examples={max_examples!r})", hint="write a whole number from 1")
@@ -120,7 +120,7 @@ def _check_overrides(name: str, parameters: dict[str, inspect.Parameter], overri
             raise ConfigError(f"{name} has no parameter {override!r}", hint=f"its parameters: {known}")
         if not isinstance(strategy, SearchStrategy):
             raise ConfigError(
-                f"{name}: {override}={strategy!r} is no strategy", hint=f"write {override}=st.just({strategy!r})"
+                f"{name}: {override}={strategy!r} is not a strategy", hint=f"write {override}=st.just({strategy!r})"
             )
 
 

@@ -18,7 +18,7 @@ _TEXT_PIECES = (" ", "\x00", "\n", "0", "A", "é", "\N{GRINNING FACE}")
 def integers(min_value: int | None = None, max_value: int | None = None) -> SearchStrategy[int]:
     """Integers from ``min_value`` to ``max_value``, often a boundary or next to an end. None means no bound.
 
-    Raises ConfigError when a bound is no integer, or they are in the wrong order.
+    Raises ConfigError when a bound is not an integer, or they are in the wrong order.
     """
     _check_range("integers", min_value, max_value, int)
     ends = [end + step for end in (min_value, max_value) if end is not None for step in (0, 1, -1)]
@@ -36,7 +36,7 @@ def floats(
 ) -> SearchStrategy[float]:
     """Floats from ``min_value`` to ``max_value``, often a boundary or an end; finite unless allowed to be otherwise.
 
-    Raises ConfigError when a bound is no number, or they are in the wrong order.
+    Raises ConfigError when a bound is not a number, or they are in the wrong order.
     """
     _check_range("floats", min_value, max_value, (int, float))
     ends = [float(end) for end in (min_value, max_value) if end is not None and abs(end) != float("inf")]
@@ -70,7 +70,7 @@ def bytes_(min_size: int = 0, max_size: int = 100) -> SearchStrategy[bytes]:
 def lists[Item](elements: SearchStrategy[Item], min_size: int = 0, max_size: int = 50) -> SearchStrategy[list[Item]]:
     """Lists of ``elements``, often as short as possible, or one item repeated, or sorted by their repr.
 
-    Raises ConfigError when ``elements`` is no strategy, or as ``strings`` does.
+    Raises ConfigError when ``elements`` is not a strategy, or as ``strings`` does.
     """
     if not isinstance(elements, SearchStrategy):
         raise ConfigError(f"lists({elements!r}): the elements are no strategy", hint="write lists(integers())")
@@ -99,7 +99,7 @@ def _check_range(name: str, low: Any, high: Any, kind: type | tuple[type, ...]) 
     call = f"{name}({low!r}, {high!r})"
     for bound in (low, high):
         if bound is not None and (not isinstance(bound, kind) or isinstance(bound, bool) or bound != bound):
-            raise ConfigError(f"{call}: {bound!r} is no bound", hint="write numbers, or leave a bound out")
+            raise ConfigError(f"{call}: {bound!r} is not a bound", hint="write numbers, or leave a bound out")
     if low is not None and high is not None and low > high:
         raise ConfigError(f"{call}: the lower bound is above the upper bound", hint=f"write {name}({high!r}, {low!r})")
 
@@ -107,7 +107,7 @@ def _check_range(name: str, low: Any, high: Any, kind: type | tuple[type, ...]) 
 def _check_sizes(name: str, min_size: Any, max_size: Any) -> None:
     for size in (min_size, max_size):
         if type(size) is not int or size < 0:
-            raise ConfigError(f"{name}: {size!r} is no size", hint="write whole numbers from 0")
+            raise ConfigError(f"{name}: {size!r} is not a size", hint="write whole numbers from 0")
     if min_size > max_size:
         raise ConfigError(
             f"{name}: the smallest size, {min_size}, is above the largest, {max_size}", hint="swap the two"

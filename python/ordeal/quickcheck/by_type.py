@@ -51,7 +51,7 @@ def strategy_for_type(tp: Any) -> SearchStrategy[Any]:
 
     Knows the plain types, lists, tuples, sets, dictionaries, unions, ``Literal``, ``NewType``, type aliases and
     dataclasses, including recursive and generic ones, and the frames, series and indexes of pandas; for other types,
-    whatever Hypothesis knows.
+    any type that Hypothesis knows.
 
     Raises:
         ConfigError: no value of the type can be made.

@@ -62,7 +62,7 @@ _SUMMARY_FAILURES_MAX = 5
 
 
 _GAPS_MAX = 5
-#: So many lines are worth naming; a search that misses more has not come far, and the branches tell more.
+#: This many lines are worth naming; a search that misses more has not come far, and the branches say more.
 _MISSED_LINES_MAX = 20
 #: Below this probability of something new, a search has seen about all that it can.
 _SATURATED = 0.001

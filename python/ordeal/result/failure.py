@@ -37,7 +37,7 @@ class Failure(msgspec.Struct, frozen=True, kw_only=True, eq=False):
 
     ``step`` counts from one inside run ``run_id``, which is 0 for the replay of a saved seed. ``rule_log`` names the
     steps in order; ``trace`` replays them from a fresh machine, and ``program`` is the same as Python text.
-    ``necessary_faults`` tells for each fault of the trace whether the failure needs it, and is ``None`` when that was
+    ``necessary_faults`` has for each fault of the trace whether the failure needs it, and is ``None`` when that was
     not tried. ``broken_by`` names the rule after which an invariant failed; where
     others turned out to be one failure with it, their steps follow. It is empty when something else failed.
     ``bucket`` is what made failures count as the same one, ``id`` a short name of it for ``known`` and ``--ignore``,

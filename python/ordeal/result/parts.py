@@ -253,7 +253,7 @@ class ShrinkSnapshot(msgspec.Struct, frozen=True):
     """The progress of shrinking failure ``number`` of ``total``, from ``steps_before`` to ``steps`` steps.
 
     ``elapsed`` is in seconds since the exploration began; ``candidates`` counts the traces that were tried. With
-    ``waits``, its last step is watched for up to so many seconds, to see whether it hangs.
+    ``waits``, its last step is watched for up to this many seconds, to see whether it hangs.
     """
 
     elapsed: float
@@ -281,7 +281,7 @@ class FoundFailure(msgspec.Struct, frozen=True):
 
 
 class WorkerProgress(msgspec.Struct, frozen=True):
-    """What a worker has done. ``ended`` counts its processes that ended, each of which has a successor."""
+    """What a worker has done. ``ended`` counts its processes that ended; each has a successor."""
 
     runs: int
     steps: int

@@ -18,7 +18,7 @@ Regime = Literal["linear", "amdahl", "usl", "inconclusive"]
 SIGMA_MIN = 0.01
 KAPPA_MIN = 1e-4
 
-# If throughput hardly changes, there is no variance to explain, and R^2 is low however well the law fits.
+# If throughput hardly changes, no variance is left to explain, and R^2 is low however well the law fits.
 _RESIDUAL_SMALL = 0.05
 
 #: The throughput of one worker, sigma and kappa.

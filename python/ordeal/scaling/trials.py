@@ -40,7 +40,7 @@ class TrialPlan:
         """Yield round and worker count of each trial.
 
         A round has all counts, and every other round has them in descending order: if the machine becomes slower or
-        faster meanwhile, all counts are affected alike.
+        faster meanwhile, all counts are affected equally.
         """
         for number in range(1, self.repeat + 1):
             counts = self.worker_counts if number % 2 else self.worker_counts[::-1]

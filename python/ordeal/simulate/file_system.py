@@ -184,7 +184,7 @@ class FileSystem:
         """
         if fault not in get_args(FileFault):
             kinds = ", ".join(f'"{kind}"' for kind in get_args(FileFault))
-            raise SimulationError(f"there is no fault {fault!r} of a file", hint=f"the kinds are {kinds}")
+            raise SimulationError(f"{fault!r} is not a fault of a file", hint=f"the kinds are {kinds}")
         self._faults[absolute(path)] = fault
 
     def clear_fault(self, path: AnyPath) -> None:

@@ -18,11 +18,11 @@ def rule[Function: Callable[..., Any]](
 ) -> Callable[[Function], Function]:
     """Make a method a rule, like Hypothesis' ``rule``; an argument may be a type instead of a strategy.
 
-    A number as ``weight`` is no argument, but how often the rule runs relative to others, as in ``ChaosTest.weights``.
+    A number as ``weight`` is how often the rule runs relative to others, as in ``ChaosTest.weights``, not an argument.
 
     Raises:
         hypothesis.errors.InvalidArgument: an argument is neither, or ``target`` and ``targets`` are both given.
-        MachineError: the weight is no whole number from 1 to 1000.
+        MachineError: the weight is not a whole number from 1 to 1000.
     """
     weight = arguments.pop("weight") if isinstance(arguments.get("weight"), int | float) else 1
     if type(weight) is not int or not 1 <= weight <= BASE_MAX:

@@ -21,7 +21,7 @@ def invariant[Function: Callable[..., Any]](
     """Make a method an invariant, like Hypothesis' ``invariant``.
 
     With ``sampled``, it is checked before the first step, at the end of the run, and after one step in eight. Which
-    steps these are is drawn with the other choices of a run, so that it replays. Hypothesis by itself checks the first
+    steps these are is drawn with the other choices of a run, so that it replays. Hypothesis alone checks the first
     and the last state of a ``ChaosTest`` alone.
     """
     decorate: Callable[[Any], Any] = hypothesis.stateful.invariant(check_during_init=check_during_init)

@@ -32,7 +32,7 @@ class MutableSettings(settings):
     """Settings that accept assignments. A run uses them ``frozen``.
 
     Attributes:
-        timeout: seconds after which no new example begins, unless one has failed; 0 or less is no limit. Hypothesis
+        timeout: seconds after which no new example begins, unless one has failed; 0 or less is not a limit. Hypothesis
             itself no longer has this setting.
     """
 
@@ -46,7 +46,7 @@ class MutableSettings(settings):
         """Set one of the settings.
 
         Raises:
-            ConfigError: there is no such setting, or the timeout is no number.
+            ConfigError: the setting does not exist, or the timeout is not a number.
             hypothesis.errors.InvalidArgument: the value cannot be used.
         """
         if name.startswith("_"):
@@ -57,7 +57,7 @@ class MutableSettings(settings):
             close = get_close_matches(name, [*_names(), _TIMEOUT], n=1)
             known = ", ".join(f"`{each}`" for each in _names())
             raise ConfigError(
-                f"`{name}` is no setting", hint=f"did you mean `{close[0]}`?" if close else f"one of {known}"
+                f"`{name}` is not a setting", hint=f"did you mean `{close[0]}`?" if close else f"one of {known}"
             )
         else:
             # Not of this object: settings ask their parent for what they leave out.
@@ -76,9 +76,11 @@ def _names() -> list[str]:
 
 def _checked_timeout(value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or math.isnan(value):
-        raise ConfigError(f"timeout is {value!r}, which is no number of seconds", hint="write `settings.timeout = 60`")
+        raise ConfigError(
+            f"timeout is {value!r}, which is not a number of seconds", hint="write `settings.timeout = 60`"
+        )
     warnings.warn(
-        "settings.timeout is no setting of Hypothesis any more; here no new example begins once the time is up. "
+        "settings.timeout is not a setting of Hypothesis any more; here no new example begins once the time is up. "
         "Set max_examples instead, or explore for a time: Explorer(...).run(max_time=60)",
         DeprecationWarning,
         # The line of the assignment, above __setattr__.
@@ -279,7 +281,7 @@ def as_rule_machine(made: object, maker: object) -> hypothesis.stateful.RuleBase
     """Return what ``maker`` made as a rule machine.
 
     Raises:
-        MachineError: it is no machine, or an incomplete generic one.
+        MachineError: it is not a machine, or an incomplete generic one.
     """
     if isinstance(made, GenericStateMachine):
         return rule_machine_class(type(made))(made)
@@ -411,7 +413,7 @@ def _checked_steps(offered: object, cls: type[GenericStateMachine]) -> st.Search
 
 def _hint_for(offered: object) -> str:
     if offered is None:
-        return "; where there is no step left, `return st.nothing()`"
+        return "; where no step is left, `return st.nothing()`"
     if isinstance(offered, list | tuple):
         return "; one of several values is `st.sampled_from(values)`"
     return ""

@@ -76,7 +76,7 @@ class Backend(Protocol):
         """Delete shards whose content is in others. Who reads one at the moment finds fewer bytes."""
 
     def lease(self, seconds: float) -> bool:
-        """Return True to one who asks within so many seconds. Two who ask at the same moment may both get it."""
+        """Return True to one caller within this many seconds. Two that ask at the same moment may both get it."""
 
     def close(self) -> None:
         """Release all resources. Does not raise."""

@@ -32,9 +32,9 @@ class _Bucket:
 
 
 def _rank(steps: int, trace: bytes, *, shrunk: bool) -> tuple[int, bool, int, bytes]:
-    """Return a rank, of which the lowest wins: the fewest steps, then one that was shrunk.
+    """Return a rank; the lowest wins: the fewest steps, then one that was shrunk.
 
-    The rest only makes all members choose alike.
+    The rest only makes all members choose the same.
     """
     return steps, not shrunk, len(trace), trace
 

@@ -41,7 +41,7 @@ def open_store(url: str, namespace: str) -> Store:
     """Open the store at ``url``, for members of ``namespace``: any text, such as ``namespace_of`` returns.
 
     Raises:
-        StoreError: the address is wrong, or there is no store that can be written.
+        StoreError: the address is wrong, or no store there can be written.
     """
     digest = hashlib.blake2b(namespace.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
     return Store(_opened(url, digest))
@@ -114,7 +114,7 @@ def _redis(url: str, parts: SplitResult, digest: str) -> RedisBackend:
     database = parts.path.removeprefix("/") or "0"
     if not re.fullmatch(r"[0-9]{1,4}", database):
         raise StoreError(
-            f"the store {shown_address(url)} names a database that is no number",
+            f"the store {shown_address(url)} names a database that is not a number",
             hint="write a number from 0 on, as in `redis://localhost:6379/0`",
         )
     try:

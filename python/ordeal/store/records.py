@@ -184,7 +184,7 @@ def _packed(edges: Collection[int]) -> bytes:
     try:
         return struct.pack(f"<{len(edges)}Q", *edges)
     except struct.error as error:
-        raise RecordError(f"has an edge that is no unsigned key of {EDGE_BITS} bits") from error
+        raise RecordError(f"has an edge that is not an unsigned key of {EDGE_BITS} bits") from error
 
 
 def _unpacked(data: bytes) -> tuple[int, ...]:

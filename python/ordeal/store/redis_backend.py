@@ -1,7 +1,7 @@
 """A Redis server that members share: shards are strings, read and written by byte ranges, so never beyond a limit.
 
 ``heads`` is a hash: for each member, by its token, the size of its shard and when it was active. So one short command
-tells a member what has grown. Every Redis-compatible server knows the few commands used here.
+shows a member what has grown. Every Redis-compatible server knows the few commands used here.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class RedisBackend(Backend, Records):
 
     def __init__(self, client: redis.Redis, prefix: str, *, place: str) -> None:
         """``place`` names the server in errors."""
-        # The library types its commands for blocking and asynchronous clients alike.
+        # The library types its commands for both blocking and asynchronous clients.
         self._client: Any = client
         self._prefix = prefix
         self._place = place
@@ -245,7 +245,7 @@ def _group(name: str) -> str:
 
 
 def _refusal(error: BaseException | None, *, has_password: bool) -> str:
-    """Return how a server refused this user, empty if it did not. One without a password is told so in many words."""
+    """Return how a server refused this user, empty if it did not. A missing password has several wordings."""
     if isinstance(error, redis.AuthenticationError):
         return "refuses the password" if has_password else "asks for a password"
     return "asks for a password" if str(error).startswith(("NOAUTH", "HELLO must be called")) else ""

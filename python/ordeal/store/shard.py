@@ -112,7 +112,7 @@ class ShardReader:
     def _header(self, data: bytes) -> int:
         """Return the size of the header, or 0 while it is incomplete."""
         if not MAGIC.startswith(data[: len(MAGIC)]):
-            raise _DamageError("it is no shard of ordeal")
+            raise _DamageError("it is not a shard of ordeal")
         if len(data) < len(HEADER):
             return 0
         (version,) = _VERSION.unpack_from(data, len(MAGIC))
@@ -133,7 +133,7 @@ class ShardReader:
                 return at
             size, checksum, check = unpack(data, at)
             if zlib.crc32(data[at : at + checked]) != check:
-                raise _DamageError(f"what begins at byte {self.offset + at} is no record")
+                raise _DamageError(f"what begins at byte {self.offset + at} is not a record")
             if size > RECORD_SIZE_MAX:
                 place = f"the record at byte {self.offset + at}"
                 raise _DamageError(f"{place} has {size} bytes; at most {RECORD_SIZE_MAX} are read")

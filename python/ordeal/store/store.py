@@ -297,7 +297,7 @@ class Store:
             self._news.refuse(f"what was to be published {error}")
             return False
         if len(self._shard) + len(record) > SHARD_SIZE_MAX:
-            self._news.refuse(f"this member has published {len(self._shard)} bytes, and there is no room for more")
+            self._news.refuse(f"this member has published {len(self._shard)} bytes, the most that are allowed")
             return False
         self._shard += record
         return True

@@ -94,7 +94,7 @@ class OpWeights:
         """Pick an operation, in proportion to its weight. Takes one number from ``rng``.
 
         Raises:
-            SwarmError: ``rng`` is no generator.
+            SwarmError: ``rng`` is not a generator.
         """
         try:
             return self._pick(rng)
@@ -139,7 +139,7 @@ def op_weights(
         weights: what the drawn weights of some of them are multiplied by; 1 for the others.
 
     Raises:
-        SwarmError: there is no operation, a name is there twice or is not that of an operation, or a weight, a cap or
+        SwarmError: no operation is given, a name is given twice or is not that of an operation, or a weight, a cap or
             the seed is out of range.
     """
     names = tuple([ops] if isinstance(ops, str) else ops)
@@ -159,10 +159,10 @@ def ops_of(cls: type, /, *, exclude: Iterable[str] = ()) -> list[str]:
     """Return the names of the rules of a rule machine in the order of their definition, base classes first.
 
     Raises:
-        SwarmError: ``cls`` is no class, or ``exclude`` names no rule of it.
+        SwarmError: ``cls`` is not a class, or ``exclude`` names no rule of it.
     """
     if not inspect.isclass(cls):
-        raise SwarmError(f"{cls!r} is no class", hint="write the class of a rule machine: `ops_of(MyMachine)`")
+        raise SwarmError(f"{cls!r} is not a class", hint="write the class of a rule machine: `ops_of(MyMachine)`")
     names: dict[str, None] = {}
     for base in reversed(cls.__mro__):
         names.update(dict.fromkeys(name for name, member in vars(base).items() if _is_rule(member)))
@@ -275,7 +275,7 @@ def draw_below(bound: int, chance: Chance) -> int:
 
 
 def swarm_options_of(cls: type) -> SwarmOptions:
-    """Return what the class body of a machine defines for its swarm; nothing for a machine that is no ChaosTest.
+    """Return what the class body of a machine defines for its swarm; nothing for a machine that is not a ChaosTest.
 
     Raises:
         MachineError: ``swarm``, ``weights``, ``weight_caps`` or ``always_on`` is invalid.
@@ -303,7 +303,7 @@ def distribution_of(cls: type) -> str:
     if isinstance(swarm, str) and swarm in DISTRIBUTIONS:
         return swarm
     raise MachineError(
-        f"{cls.__name__}.swarm is {swarm!r}, which is no swarm distribution",
+        f"{cls.__name__}.swarm is {swarm!r}, which is not a swarm distribution",
         hint='write `swarm = "sizes"`, "coins", "hypothesis", True (the same as "coins") or False',
     )
 
@@ -325,7 +325,7 @@ def _check_entries(entries: object) -> None:
 
 def _check_names(names: Sequence[object]) -> None:
     if not names:
-        raise SwarmError("there is no operation to pick", hint='name at least one: op_weights(rng, ["put", "get"])')
+        raise SwarmError("no operation to pick", hint='name at least one: op_weights(rng, ["put", "get"])')
     for name in names:
         if not isinstance(name, str):
             raise SwarmError(f"an operation is named {name!r}", hint="write its name as a string")
@@ -359,7 +359,9 @@ def _check_known(what: str, given: Iterable[object], names: tuple[str, ...]) -> 
     unknown = [name for name in given if name not in names]
     if unknown:
         known = ", ".join(names) or "none"
-        raise SwarmError(f"{what} names {_listed(unknown)}, which is no operation", hint=f"the operations are: {known}")
+        raise SwarmError(
+            f"{what} names {_listed(unknown)}, which is not an operation", hint=f"the operations are: {known}"
+        )
 
 
 def _listed(names: Sequence[object]) -> str:
@@ -368,7 +370,7 @@ def _listed(names: Sequence[object]) -> str:
 
 def _check_generator(rng: object) -> None:
     if isinstance(rng, type) or not callable(getattr(rng, "random", None)):
-        raise SwarmError(f"{rng!r} is no generator of random numbers", hint="pass random.Random(seed), or the like")
+        raise SwarmError(f"{rng!r} is not a generator of random numbers", hint="pass random.Random(seed), or the like")
 
 
 def _seed_from(rng: RandomLike | int) -> int:

@@ -64,7 +64,7 @@ def data_mib() -> int:
 def explored(
     machine: type[RuleBasedStateMachine], rule_timeout: float, max_time: float, max_shrink_time: float, max_runs: int
 ) -> Explored:
-    """Explore ``machine`` in processes of its own; in a folder of its own, which it may do with as it likes."""
+    """Explore ``machine`` in separate processes; in a folder of its own, which it may do with as it likes."""
     explorer = Explorer(
         machine,
         target_modules=[machine.__module__],

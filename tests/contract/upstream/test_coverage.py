@@ -244,7 +244,7 @@ def test_finding_15_modules_that_are_not_or_cannot_be_imported_count(
     ]
     # near.py whole; one line of crashing.py, three of unused.py and four of optional.py were left out.
     assert (result.lines_covered, result.lines_total) == (5, 5 + 1 + 3 + 4)
-    assert any("depot/template.py is no valid Python" in note for note in result.notes)
+    assert any("depot/template.py is not valid Python" in note for note in result.notes)
 
 
 def test_finding_15_paths_are_relative_to_the_folder_that_the_command_runs_in(project: Project) -> None:

@@ -204,7 +204,7 @@ EDITABLE = "ignore::pytest.PytestAssertRewriteWarning"
 
 
 def outcomes(project: Project, *options: str) -> dict[str, str]:
-    """What pytest, in a process of its own, says of each test."""
+    """What pytest, in a separate process, says of each test."""
     quiet = ("-p", "no:cacheprovider", "-W", "error", "-W", EDITABLE, "-rA", "--tb=no", "-q")
     done = project.python("-m", "pytest", *quiet, *options)
     return {name: word for word, name in re.findall(r"^(PASSED|FAILED) \w+\.py::(\w+)", done.stdout, re.MULTILINE)}

@@ -99,13 +99,13 @@ MUTANTS = [
         "last)\n            self._sift_down(place)",
     ),
     Mutant(
-        "get is no use",
+        "get is not a use",
         CachePair,
         "        self._unlink(link)\n        self._link_newest(link)\n        return link.value",
         "        return link.value",
     ),
     Mutant(
-        "put again is no use",
+        "put again is not a use",
         CachePair,
         "link.value = value\n            self._unlink(link)",
         "link.value = value\n            return",

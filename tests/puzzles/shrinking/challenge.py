@@ -314,7 +314,7 @@ class Calculator(ChaosTest):
         self.results.clear()
 
 
-# The divisor is no plain zero, so it is an expression, and a sum is the simpler one.
+# The divisor is not a plain zero, so it is an expression, and a sum is the simpler one.
 CALCULATOR = known(Calculator, ("state.evaluate(expression=('/', 0, ('+', 0, 0)))",))
 
 

@@ -170,11 +170,11 @@ def test_what_is_no_snapshot_is_refused(tracker: PropertyTracker, change: dict[s
     filled(tracker)
     snapshot = tracker.snapshot()
     snapshot["properties"][0] |= change
-    with pytest.raises(PropertyError, match="this is no snapshot of a tracker"):
+    with pytest.raises(PropertyError, match="this is not a snapshot of a tracker"):
         tracker.restore(snapshot)
     shapes: list[Any] = [{}, {"properties": [3], "cells": []}, {"properties": None, "cells": []}]
     for wrong in shapes:
-        with pytest.raises(PropertyError, match="this is no snapshot of a tracker"):
+        with pytest.raises(PropertyError, match="this is not a snapshot of a tracker"):
             tracker.merge(wrong)
 
 

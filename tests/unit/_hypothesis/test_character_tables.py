@@ -1,4 +1,4 @@
-"""A text that only a step asks for is no hang in a project that is new, nor where files are simulated."""
+"""A text that only a step asks for is not a hang in a project that is new, nor where files are simulated."""
 
 from __future__ import annotations
 

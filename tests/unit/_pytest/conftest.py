@@ -147,7 +147,7 @@ class Project:
         return self.pytester.runpytest_inprocess(*_with_plugins(PLUGINS), *IN_PROCESS, *arguments)
 
     def run_apart(self, *arguments: str, plugins: tuple[str, ...] = PLUGINS) -> pytest.RunResult:
-        """Run pytest in a process of its own."""
+        """Run pytest in a separate process."""
         base = self.root / f"runpytest-{sum(1 for _ in self.root.glob('runpytest-*'))}"
         words = ("-m", "pytest", f"--basetemp={base}", *_with_plugins(plugins), *arguments, *IN_PROCESS)
         began = time.perf_counter()

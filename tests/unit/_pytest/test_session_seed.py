@@ -290,19 +290,19 @@ def test_places_in_their_order(project: Project, monkeypatch: pytest.MonkeyPatch
 
 
 CANNOT_BE_USED = [
-    (["--ordeal-seed=x"], "", "--ordeal-seed: 'x' is no seed", HINT),
+    (["--ordeal-seed=x"], "", "--ordeal-seed: 'x' is not a seed", HINT),
     (["--ordeal-seed=0x10000000000000000"], "", "--ordeal-seed: '0x10000000000000000' is too large for a seed", HINT),
     (
         [],
         "y",
-        "the environment variable TEST_SEED: 'y' is no seed",
+        "the environment variable TEST_SEED: 'y' is not a seed",
         f"{HINT}; where TEST_SEED is not meant for ordeal, set ORDEAL_SEED=fresh",
     ),
-    (["-o", "ordeal_seed=z"], "", "ordeal_seed: 'z' is no seed", HINT),
+    (["-o", "ordeal_seed=z"], "", "ordeal_seed: 'z' is not a seed", HINT),
     (
         ["--ordeal-seed=last"],
         "",
-        "--ordeal-seed: there is no last seed",
+        "--ordeal-seed: no last seed is known",
         "hint: write `--ordeal-seed=fresh` for a first one",
     ),
     (

@@ -113,7 +113,7 @@ def test_a_name_of_two_types_is_an_error(run: Run) -> None:
 def test_what_cannot_be_parsed_is_left_out_aloud(run: Run) -> None:
     Path("a.py").write_text("import ordeal\nordeal.always(\n", "utf-8")
     code, out, err = run("catalog", "a.py")
-    assert (code, err) == (0, "warning: a.py was left out: line 2 is no valid Python: '(' was never closed\n")
+    assert (code, err) == (0, "warning: a.py was left out: line 2 is not valid Python: '(' was never closed\n")
     assert out.startswith("No assertion sites in 1 file.\n")
 
 
@@ -155,7 +155,7 @@ def test_json(run: Run) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["nowhere"], "error: there is no file or folder `nowhere` to look for assertions in\n"),
+        (["nowhere"], "error: the file or folder `nowhere`, to look for assertions in, does not exist\n"),
         (["--bogus"], "error: no option named `--bogus`\n"),
     ],
 )

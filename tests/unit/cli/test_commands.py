@@ -65,5 +65,5 @@ def test_a_wrong_name_is_refused(run: Run) -> None:
     assert run("schema", "odd") == (
         2,
         "",
-        "error: there is no schema of `odd`\n\nhint: name one of config, event, report, status\n",
+        "error: `odd` has no schema\n\nhint: name one of config, event, report, status\n",
     )

@@ -168,4 +168,4 @@ def test_a_resumed_exploration_gives_the_report_and_traces_of_one_without_a_brea
 def test_a_state_that_is_not_there() -> None:
     ran = in_shell(sys.executable, "-m", "ordeal", "explore", "--resume", "state")
     assert ran.returncode == 2
-    assert "error: there is no state state\n\nhint: write the path that `--save-state` was given" in ran.stderr
+    assert "error: the state state does not exist\n\nhint: write the path that `--save-state` was given" in ran.stderr

@@ -54,7 +54,7 @@ def test_a_package_gets_a_machine_that_has_run(run: Run) -> None:
     assert outcome["test"] == "tests.test_ordeal_cart:CartChaos"
     assert outcome["result"]["total_steps"] > 100
     assert outcome["lines"] == [13, 13]
-    # A total of zero divides only after a sequence: it is no answer to arguments.
+    # A total of zero divides only after a sequence: it is not an answer to arguments.
     assert [each["error_type"] for each in outcome["result"]["failures"]] == ["ZeroDivisionError"]
     assert "  found: ZeroDivisionError: division by zero  (ordeal replay -v " in err
     assert "lets pytest find `shop`, which is not installed" in err

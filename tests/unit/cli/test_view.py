@@ -1,4 +1,4 @@
-"""`ordeal view`: the page of a saved failure, by its id or its file, and what is no failure."""
+"""`ordeal view`: the page of a saved failure, by its id or its file, and what is not a failure."""
 
 from __future__ import annotations
 

@@ -111,7 +111,7 @@ def test_value_of_explorer_that_cannot_be_used(line: str, shown: str, expected: 
         (
             f"[explorer]\nngram = 2\n{TESTS}",
             "unknown key `ngram` in [explorer] of ordeal.toml",
-            "remove the line: ordeal always follows single edges, there is no n-gram setting",
+            "remove the line: ordeal always follows single edges",
         ),
         (
             f"[explorer]\nverbose = true\n{TESTS}",

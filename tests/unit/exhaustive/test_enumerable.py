@@ -93,7 +93,7 @@ def test_bytes_of_one_place_are_all_bytes() -> None:
 def test_what_has_no_end_of_values_is_refused(strategy: st.SearchStrategy[Any], what: str) -> None:
     with pytest.raises(InfiniteStrategyError) as caught:
         every_case(strategy)
-    assert caught.value.message == f"it draws {what}, of which there is no end"
+    assert caught.value.message == f"it draws {what}, which are infinitely many"
     assert caught.value.hint == "give it bounds, a max_size or a sampled_from() of the values that matter"
 
 

@@ -291,7 +291,7 @@ def test_what_the_program_sets_in_the_meantime_stays() -> None:
 def test_an_attribute_that_is_not_there_or_cannot_be_set() -> None:
     missing = concurrency.stale_state(Stock(), "price", 1)
     with pytest.raises(
-        FaultError, match=r"fault 'stale_state\(Stock.price\)' cannot .*: there is no attribute 'price'"
+        FaultError, match=r"fault 'stale_state\(Stock.price\)' cannot .*: the attribute 'price' does not exist"
     ):
         missing.activate()
     frozen = concurrency.stale_state(Frozen(), "count", 2)

@@ -319,7 +319,7 @@ def test_a_target_that_is_no_dotted_path(target: Any) -> None:
 @pytest.mark.parametrize(
     ("target", "reason"),
     [
-        ("no_such_package_at_all.x", "there is no module `no_such_package_at_all`"),
+        ("no_such_package_at_all.x", "no module named `no_such_package_at_all`"),
         ("shop_app.api.nothing", "`shop_app.api` has no attribute 'nothing'"),
         ("shop_app.api.Client.x.y", "`shop_app.api.Client` has no attribute 'x'"),
     ],

@@ -1,4 +1,4 @@
-"""Invariants on vectors and matrices: each holds, fails, and meets what is no array of numbers."""
+"""Invariants on vectors and matrices: each holds, fails, and meets what is not an array of numbers."""
 
 from __future__ import annotations
 
@@ -32,25 +32,25 @@ VIOLATED: list[tuple[Invariant, Any, str]] = [
     (unit_normalized(), [[1.0, 0.0], [2.0, 0.0]], "value[1] has length 2.0, not 1"),
     (unit_normalized(), [NAN], "the vector has length nan, not 1"),
     (unit_normalized(), [], "an array of shape (0,) holds no vector"),
-    (unit_normalized(), "abc", "'abc', of type str, is no array of numbers"),
+    (unit_normalized(), "abc", "'abc', of type str, is not an array of numbers"),
     (orthonormal(), [[2, 0], [0, 1]], "the square of column 0's length is 4.0, not 1"),
     (orthonormal(), [[1, 1], [0, 0]], "the product of columns 0 and 1 is 1.0, not 0"),
-    (orthonormal(), [], "an array of shape (0,) is no matrix"),
-    (orthonormal(), None, "None, of type NoneType, is no array of numbers"),
+    (orthonormal(), [], "an array of shape (0,) is not a matrix"),
+    (orthonormal(), None, "None, of type NoneType, is not an array of numbers"),
     (symmetric(), [[1, 2], [3, 1]], "value[0, 1] is 2.0 but value[1, 0] is 3.0"),
-    (symmetric(), [[1, 2, 3]], "an array of shape (1, 3) is no square matrix"),
-    (symmetric(), [], "an array of shape (0,) is no square matrix"),
-    (symmetric(), [[1, 2], [3]], "[[1, 2], [3]] is no array: its rows have different lengths"),
+    (symmetric(), [[1, 2, 3]], "an array of shape (1, 3) is not a square matrix"),
+    (symmetric(), [], "an array of shape (0,) is not a square matrix"),
+    (symmetric(), [[1, 2], [3]], "[[1, 2], [3]] is not an array: its rows have different lengths"),
     (positive_semi_definite(), [[-1, 0], [0, 1]], "its smallest eigenvalue is -1.0"),
     (positive_semi_definite(), [[1, 2], [3, 1]], "value[0, 1] is 2.0 but value[1, 0] is 3.0"),
     (positive_semi_definite(), [[INF]], "it has entries that are not finite"),
-    (positive_semi_definite(), [], "an array of shape (0,) is no square matrix"),
-    (positive_semi_definite(), "abc", "'abc', of type str, is no array of numbers"),
+    (positive_semi_definite(), [], "an array of shape (0,) is not a square matrix"),
+    (positive_semi_definite(), "abc", "'abc', of type str, is not an array of numbers"),
     (rank_bounded(2), [[1, 2], [2, 4]], "its rank is 1, below 2"),
     (rank_bounded(max_rank=1), np.eye(2), "its rank is 2, above 1"),
     (rank_bounded(), [[NAN]], "it has entries that are not finite, so it has no rank"),
-    (rank_bounded(), [], "an array of shape (0,) is no matrix"),
-    (rank_bounded(), "abc", "'abc', of type str, is no array of numbers"),
+    (rank_bounded(), [], "an array of shape (0,) is not a matrix"),
+    (rank_bounded(), "abc", "'abc', of type str, is not an array of numbers"),
 ]
 
 
@@ -59,7 +59,7 @@ WRONG: list[tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any], str, str]
         unit_normalized,
         ([1, 0],),
         {},
-        "unit_normalized(tol=[1, 0]): the tolerance is no number from 0",
+        "unit_normalized(tol=[1, 0]): the tolerance is not a number from 0",
         "write unit_normalized()(value) to check a value, unit_normalized(tol=1e-9) to be stricter",
     ),
     (
@@ -69,7 +69,7 @@ WRONG: list[tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any], str, str]
         "rank_bounded(2, 1): the lowest rank is above the highest",
         "write rank_bounded(1, 2)",
     ),
-    (rank_bounded, (-1,), {}, "rank_bounded(-1, None): -1 is no rank", "write whole numbers from 0"),
+    (rank_bounded, (-1,), {}, "rank_bounded(-1, None): -1 is not a rank", "write whole numbers from 0"),
 ]
 
 

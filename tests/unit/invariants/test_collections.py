@@ -1,4 +1,4 @@
-"""Invariants on collections: each holds, fails, and meets what is no collection."""
+"""Invariants on collections: each holds, fails, and meets what is not a collection."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ VIOLATED: list[tuple[Invariant, Any, str]] = [
     (monotonic(), [1, NAN], "value[1], nan, is not comparable with the item before it, 1"),
     (monotonic(strict=True), [1, 1], "value[1], 1, is not above the item before it, 1"),
     (monotonic(), [1, "a"], "value[1], 'a', cannot be ordered after 1"),
-    (monotonic(), 5, "5 is of type int, which is no collection"),
+    (monotonic(), 5, "5 is of type int, which is not a collection"),
     (unique(), [1, 2, 1], "value[2] repeats value[0]: 1"),
     (unique(), [[1], [2], [1]], "value[2] repeats value[0]: [1]"),
     (unique(key=len), ["a", "b"], "value[1] repeats value[0]: 1 of 'b'"),
-    (unique(), None, "None is of type NoneType, which is no collection"),
+    (unique(), None, "None is of type NoneType, which is not a collection"),
     (non_empty(), [], "[] is empty"),
     (non_empty(), 5, "5 is of type int, which has no length"),
 ]

@@ -17,7 +17,7 @@ from ordeal.invariants import Invariant, bounded, finite, mean_bounded, no_inf, 
 from .violations import each, violation
 
 NAN, INF = math.nan, math.inf
-NO_NUMBER = "value is 'abc', of type str, which is no number"
+NO_NUMBER = "value is 'abc', of type str, which is not a number"
 
 
 HOLD: list[tuple[Invariant, Any]] = [
@@ -37,9 +37,9 @@ VIOLATED: list[tuple[Invariant, Any, str]] = [
     (no_nan, np.array([[1.0, NAN]]), "value[0][1] is nan"),
     (no_nan, Decimal("sNaN"), "value is Decimal('sNaN')"),
     (no_nan, "abc", NO_NUMBER),
-    (no_nan, None, "value is None, of type NoneType, which is no number"),
-    (no_nan, [1, b"x"], "value[1] is b'x', of type bytes, which is no number"),
-    (no_nan, np.array(["x"]), "value[0] is 'x', of type str, which is no number"),
+    (no_nan, None, "value is None, of type NoneType, which is not a number"),
+    (no_nan, [1, b"x"], "value[1] is b'x', of type bytes, which is not a number"),
+    (no_nan, np.array(["x"]), "value[0] is 'x', of type str, which is not a number"),
     (no_inf, [-INF], "value[0] is -inf"),
     (no_inf, complex(0, INF), "value is infj"),
     (no_inf, "abc", NO_NUMBER),
@@ -56,7 +56,7 @@ VIOLATED: list[tuple[Invariant, Any, str]] = [
     (mean_bounded(0, 1), [4, 2], "the mean of 2 numbers is 3.0, above 1"),
     (mean_bounded(0, 1), [], "[] has no numbers, so it has no mean"),
     (mean_bounded(0, 1), [INF, -INF], "the mean of 2 numbers is nan, not in 0 to 1"),
-    (mean_bounded(0, 1), [1j], "value[0] is 1j, which is no real number"),
+    (mean_bounded(0, 1), [1j], "value[0] is 1j, which is not a real number"),
     (mean_bounded(0, 1), "abc", NO_NUMBER),
     (mean_bounded(0, 1), 10**400, "the mean of 1 numbers is inf, above 1"),
     (variance_bounded(0, 1), [0, 4], "the variance of 2 numbers is 4.0, above 1"),
@@ -68,8 +68,8 @@ VIOLATED: list[tuple[Invariant, Any, str]] = [
 
 WRONG: list[tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any], str, str]] = [
     (bounded, (3, 1), {}, "bounded(3, 1): the lower bound is above the upper bound", "write bounded(1, 3)"),
-    (bounded, ("a", 1), {}, "bounded('a', 1): 'a' is no bound", "write for example bounded(0, 1)"),
-    (bounded, (0, NAN), {}, "bounded(0, nan): nan is no bound", "write for example bounded(0, 1)"),
+    (bounded, ("a", 1), {}, "bounded('a', 1): 'a' is not a bound", "write for example bounded(0, 1)"),
+    (bounded, (0, NAN), {}, "bounded(0, nan): nan is not a bound", "write for example bounded(0, 1)"),
     (
         mean_bounded,
         (3, 1),
@@ -81,7 +81,7 @@ WRONG: list[tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any], str, str]
         variance_bounded,
         (0, None),
         {},
-        "variance_bounded(0, None): None is no bound",
+        "variance_bounded(0, None): None is not a bound",
         "write for example variance_bounded(0, 1)",
     ),
 ]

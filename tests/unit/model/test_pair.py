@@ -269,7 +269,7 @@ def test_an_iterator_that_raises_at_once_raises_like_a_call() -> None:
 
 
 class Later:
-    """Can be awaited, and is no coroutine."""
+    """Can be awaited, and is not a coroutine."""
 
     def __await__(self) -> Any:
         yield from asyncio.sleep(0).__await__()
@@ -510,7 +510,7 @@ def _without_strategy() -> Any:
         ),
         (lambda: op(b=keys, c=keys)(by_name), "by_name has no parameter 'c'", "it has: a, b"),
         (lambda: op(c=keys)(nothing_to_give), "nothing_to_give has no parameter 'c'", "it has: none"),
-        (lambda: op(a=no_strategy, b=keys)(by_name), "by_name: a=1 is no strategy", "write a=st.just(1)"),
+        (lambda: op(a=no_strategy, b=keys)(by_name), "by_name: a=1 is not a strategy", "write a=st.just(1)"),
         (lambda: op()(3), "@op() needs a method, got 3", "write @op(...) above a `def`"),
         (
             _without_strategy,

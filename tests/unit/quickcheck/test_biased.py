@@ -82,12 +82,12 @@ def test_items_of_a_repeated_list_are_their_own() -> None:
         ),
         (
             lambda: biased.integers(0.5),  # type: ignore[arg-type]
-            "integers(0.5, None): 0.5 is no bound",
+            "integers(0.5, None): 0.5 is not a bound",
             "write numbers, or leave a bound out",
         ),
         (
             lambda: biased.floats(math.nan),
-            "floats(nan, None): nan is no bound",
+            "floats(nan, None): nan is not a bound",
             "write numbers, or leave a bound out",
         ),
         (
@@ -95,7 +95,7 @@ def test_items_of_a_repeated_list_are_their_own() -> None:
             "strings: the smallest size, 3, is above the largest, 1",
             "swap the two",
         ),
-        (lambda: biased.bytes_(-1), "bytes_: -1 is no size", "write whole numbers from 0"),
+        (lambda: biased.bytes_(-1), "bytes_: -1 is not a size", "write whole numbers from 0"),
         (
             lambda: biased.lists(int),  # type: ignore[arg-type]
             "lists(<class 'int'>): the elements are no strategy",

@@ -116,7 +116,7 @@ def unreadable(value: Missing) -> None:  # type: ignore[name-defined]  # noqa: F
         ),
         (
             lambda: quickcheck(value=3)(hinted),  # type: ignore[call-overload]
-            "hinted: value=3 is no strategy",
+            "hinted: value=3 is not a strategy",
             "write value=st.just(3)",
         ),
         (

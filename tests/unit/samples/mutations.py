@@ -151,7 +151,7 @@ def sealed(record: dict[str, Any]) -> bytes:
 
 
 def resealed(data: bytes) -> bytes:
-    """A file with its checksum computed anew, or as it is where it is no JSON object any more."""
+    """A file with its checksum computed anew, or as it is where it is not a JSON object any more."""
     try:
         record = json.loads(data)
         return sealed(record) if isinstance(record, dict) else data

@@ -139,7 +139,7 @@ def prefix_of(store: Store) -> str:
 
 
 def python_process(script: str, *arguments: object) -> subprocess.Popen[str]:
-    """Run ``script`` in a process of its own. Its output can be read."""
+    """Run ``script`` in a separate process. Its output can be read."""
     path = os.pathsep.join([str(PACKAGE_FOLDER), *filter(None, [os.environ.get("PYTHONPATH")])])
     return subprocess.Popen(
         [sys.executable, "-c", script, *map(str, arguments)],

@@ -330,7 +330,7 @@ def test_missing_file_does_not_exist(synced: FileSystem) -> None:
 
 
 def test_unknown_fault_is_refused_with_the_kinds(files: FileSystem) -> None:
-    with pytest.raises(ValueError, match="there is no fault 'slow' of a file") as caught:
+    with pytest.raises(ValueError, match="'slow' is not a fault of a file") as caught:
         files.inject_fault("/a", "slow")  # type: ignore[arg-type]
     assert isinstance(caught.value, OrdealError)
     assert 'the kinds are "readonly", "full", "corrupt", "missing"' in str(caught.value)

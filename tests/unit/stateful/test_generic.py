@@ -248,7 +248,7 @@ class TestWrongUse:
     @pytest.mark.parametrize(
         ("given", "said", "hint"),
         [
-            (None, "returned None, which is not a strategy", "where there is no step left, `return st.nothing()`"),
+            (None, "returned None, which is not a strategy", "where no step is left, `return st.nothing()`"),
             (["up"], "returned ['up'], which is not a strategy", "one of several values is `st.sampled_from(values)`"),
             (
                 int,

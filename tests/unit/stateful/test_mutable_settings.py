@@ -62,7 +62,7 @@ class TestSettings:
         chosen = make_counted().TestCase.settings
         with pytest.raises(ConfigError) as caught:
             chosen.max_exampels = 5
-        assert caught.value.message == "`max_exampels` is no setting"
+        assert caught.value.message == "`max_exampels` is not a setting"
         assert caught.value.hint == "did you mean `max_examples`?"
         with pytest.raises(ConfigError, match="`stateful_step_count`"):
             chosen.zzz = 5
@@ -95,7 +95,7 @@ class TestTimeout:
                 assert fails_at is None or self.steps[-1] < fails_at
 
         Timed.TestCase.settings = type(Timed.TestCase.settings)(QUIET)
-        with pytest.warns(DeprecationWarning, match="no setting of Hypothesis any more") as warned:
+        with pytest.warns(DeprecationWarning, match="not a setting of Hypothesis any more") as warned:
             Timed.TestCase.settings.timeout = 3
         assert warned[0].filename == __file__
         return Timed
@@ -115,5 +115,5 @@ class TestTimeout:
         assert "\n".join(caught.value.__notes__).count("state.act(x=0)") == 5
 
     def test_what_is_no_number_is_refused(self, clock: list[float]) -> None:
-        with pytest.raises(ConfigError, match="timeout is 'long', which is no number of seconds"):
+        with pytest.raises(ConfigError, match="timeout is 'long', which is not a number of seconds"):
             self.machine(clock).TestCase.settings.timeout = "long"

@@ -65,7 +65,7 @@ def test_chosen_settings_outweigh_those_of_the_class_and_a_function_has_none() -
 
 def limited(seconds: float) -> MutableSettings:
     chosen = MutableSettings(QUICK)
-    with pytest.warns(DeprecationWarning, match="no setting of Hypothesis any more"):
+    with pytest.warns(DeprecationWarning, match="not a setting of Hypothesis any more"):
         chosen.timeout = seconds
     return chosen
 

@@ -101,7 +101,7 @@ def test_damaged_shards_are_compacted_up_to_the_damage_and_stay(place: Place, mo
     monkeypatch.setattr(compaction, "LOST_MAX", 1)
     a = place.open()
     a.sync(found("x", edges=[1]))
-    write_shard(a, bytes(a._shard) + b"rubbish that is no record")
+    write_shard(a, bytes(a._shard) + b"rubbish that is not a record")
     assert compacted(place) == 1
     assert shards(place) == 2  # the damaged one, and the new one
     late = place.open()

@@ -166,7 +166,7 @@ def test_a_member_that_has_said_all_it_may_is_told_so(place: Place, monkeypatch:
     a = place.open()
     incoming = a.sync(found("x" * 500, "y" * 500))
     assert incoming.refused == 1
-    assert "no room for more" in incoming.refusal
+    assert "the most that are allowed" in incoming.refusal
 
 
 # -- failures --
@@ -230,9 +230,9 @@ ENTRY = framed(encode(Entry(b"good", (5,))))
 @pytest.mark.parametrize(
     ("data", "refusal"),
     [
-        (b"x" * 500, "no shard of ordeal"),
+        (b"x" * 500, "not a shard of ordeal"),
         (b"ordeal-shard\n\x09\x00" + bytes(20), "version 9"),
-        (HEADER + bytes(500), "no record"),
+        (HEADER + bytes(500), "not a record"),
         (HEADER + framed(bytes(500)), "malformed"),
         (HEADER + framed(b"\x91" * 100_000), "malformed"),
         (HEADER + framed(encode(frozenset({1})) + b"\0"), "malformed"),

@@ -127,10 +127,10 @@ class TestErrors:
     @pytest.mark.parametrize(
         ("arguments", "options", "message"),
         [
-            ([], {}, "there is no operation"),
+            ([], {}, "no operation to pick"),
             (["a", "b", "a"], {}, "'a' is there more than once"),
             (["a", 3], {}, "an operation is named 3"),
-            (["a"], {"caps": {"b": 1}}, "caps names 'b', which is no operation"),
+            (["a"], {"caps": {"b": 1}}, "caps names 'b', which is not an operation"),
             (["a"], {"caps": {"a": 0}}, "caps has 0 for 'a'"),
             (["a"], {"caps": {"a": True}}, "caps has True for 'a'"),
             (["a"], {"caps": 5}, "caps is 5"),
@@ -196,7 +196,7 @@ class TestDefinition:
     @pytest.mark.parametrize(
         ("body", "message"),
         [
-            ({"swarm": "size"}, "swarm is 'size', which is no swarm distribution"),
+            ({"swarm": "size"}, "swarm is 'size', which is not a swarm distribution"),
             ({"swarm": 1}, "swarm is 1"),
             ({"weight_caps": {"nothing": 5}}, "weight_caps names 'nothing'"),
             ({"weight_caps": {"first": 0}}, "weight_caps has 0 for 'first'"),

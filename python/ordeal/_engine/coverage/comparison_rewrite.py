@@ -202,7 +202,7 @@ _KINDS: dict[type[ast.cmpop], Kind] = {
     ast.In: Kind.MEMBER,
     ast.NotIn: Kind.MEMBER,
 }
-#: What is no constant, and needs no try to be read as one.
+#: What is not a constant, and needs no try to be read as one.
 _VARIABLE = (ast.Name, ast.Attribute, ast.Subscript)
 _METHODS = {"startswith": Kind.PREFIX, "endswith": Kind.SUFFIX, "get": Kind.LOOKUP}
 

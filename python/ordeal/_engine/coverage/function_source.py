@@ -39,7 +39,7 @@ class SourceFile:
     def source_of(self, function: CodeType) -> str:
         """Return the source of an outermost function, each line in its place, below headers of its classes.
 
-        If there is no room for the headers, the result does not compile to the function.
+        If the headers do not fit, the result does not compile to the function.
         """
         first, end = self.lines_of(function)
         lead = _lead(self._lines[first]) if first < len(self._lines) else ""

@@ -26,7 +26,7 @@ _INIT = "__init__"
 class Source(msgspec.Struct, frozen=True):
     """A source file of a target: ``path`` is absolute and free of symbolic links.
 
-    Of one that ``is_compiled`` Python runs the extension module beside it, whose lines nobody sees.
+    Of one that ``is_compiled``, Python runs the extension module next to it, whose lines cannot be traced.
     """
 
     module_name: str
@@ -69,7 +69,7 @@ class Target(msgspec.Struct, frozen=True):
 
 
 def is_compiled(file: Path) -> bool:
-    """Return whether Python runs an extension module in place of this source file, which lies beside it."""
+    """Return whether Python runs an extension module instead of the source file next to it."""
     return any((file.parent / name).exists() for name in _compiled_forms(file.stem))
 
 
@@ -87,7 +87,7 @@ def source_bytes(targets: Iterable[Target]) -> int:
 
 
 def compiled_modules(targets: Iterable[Target]) -> list[str]:
-    """Return the modules of ``targets`` that have source, and of which a compiled form runs."""
+    """Return the modules of ``targets`` that have source, but run in compiled form."""
     return sorted({source.module_name for target in targets for source in target.sources() if source.is_compiled})
 
 
@@ -144,14 +144,14 @@ def _import(name: str) -> ModuleType:
         raise TargetError(f"target module {name!r} cannot be imported: {place}: {error.msg}") from error
     except ImportError as error:
         raise TargetError(f"target module {name!r} cannot be imported: {error}") from error
-    except (Exception, SystemExit) as error:  # whatever the module's own code raises while it is imported
+    except (Exception, SystemExit) as error:  # anything that the module's code raises while it is imported
         raise TargetError(
             f"target module {name!r} raised {type(error).__name__} while it was imported: {error}"
         ) from error
 
 
 def _not_found(name: str, missing: str) -> TargetError:
-    """Return the error for a target of which ``missing`` is the first part that does not exist."""
+    """Return the error for a target whose first missing part is ``missing``."""
     parent_name, _, last = missing.rpartition(".")
     if parent_name and not hasattr(sys.modules.get(parent_name), "__path__"):
         return TargetError(

@@ -79,7 +79,7 @@ class Bucketer:
         known = self._at.get(key)
         if known is None:
             if len(self._at) >= _PLACES_MAX:
-                self._at.clear()  # a program that makes its functions anew in each run
+                self._at.clear()  # a program that makes its functions again in each run
             known = self._at[key] = (code, _bucket_at(error, place))
         return known[1]
 
@@ -205,7 +205,7 @@ def is_in_bucket(error: BaseException, bucket: str, seen: str = "") -> bool:
 def _bucket_of_hang(error: BaseException) -> str:
     """Return the bucket of a rule that took its limit; empty for other errors.
 
-    It has no place: where a loop is when its time is over differs from run to run.
+    It has no place: where a loop is when it times out differs from run to run.
     """
     rule = error.rule if isinstance(error, RuleTimeoutError) else ""
     return f"{untrusted.full_name(type(error))} at {rule[: untrusted.NAME_CHARS_MAX]}" if rule else ""

@@ -70,9 +70,9 @@ def load_class(path: str) -> Callable[[], AnyMachine]:
 
 
 def load_object(path: str) -> Any:
-    """Import the module and return what ``module.path:name`` names, whatever it is. Nothing of it is called.
+    """Import the module and return the object that ``module.path:name`` names. Nothing of it is called.
 
-    Raises ``ConfigError`` for a malformed path, and ``MachineError`` when there is no such module or name.
+    Raises ``ConfigError`` for a malformed path, and ``MachineError`` when the module or name does not exist.
     """
     module_name, name = split_class_path(path)
     return _find(_import(module_name, name), module_name, name)

@@ -242,7 +242,7 @@ class Driver:
         outside.hook_asyncio()
         signals_before = interrupts.signal_count()
         if self.watchdog.ended is not None:
-            self.watchdog.forget()  # the last failure may have been let go of too slowly
+            self.watchdog.forget()  # the last failure may have been released too slowly
         plain = self.in_cpp and type(self) is Driver and observer is None
         if plain and isinstance(step_source, Session if listener is not None else NATIVE_STEP_SOURCES):
             run = self._renewed(step_source)
@@ -257,7 +257,7 @@ class Driver:
             try:
                 with run:
                     lent = lend_frames(FRAMES)
-                    # A process of its own may end. This one goes on if only a copy of a machine would end it.
+                    # A separate process may end. This one goes on if only a copy of a machine would end it.
                     is_guarded = restore is not None and not self.isolated
                     try:
                         with exit_refused() if is_guarded else nullcontext():

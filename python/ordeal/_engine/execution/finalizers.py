@@ -1,4 +1,4 @@
-"""Tells finalizers that set attributes of their own object, and do nothing else.
+"""Recognizes finalizers that only set attributes of their own object.
 
 A copy of an object goes away sooner than the object. If its ``__del__`` closed a file or deleted a folder, the object
 would lose what it still uses. One that only notes that the object is closed does no harm.

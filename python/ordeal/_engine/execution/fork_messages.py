@@ -97,7 +97,7 @@ def checked_call(table: dict[str, tuple[_Check, ...]], values: list[Value]) -> t
     name, *arguments = values or [None]
     checks = table.get(name) if isinstance(name, str) else None
     if checks is None or len(arguments) != len(checks):
-        raise RefusedError(f"{str(name)[:40]!r} with {len(arguments)} values is no request of a run")
+        raise RefusedError(f"{str(name)[:40]!r} with {len(arguments)} values is not a request of a run")
     for value, check in zip(arguments, checks, strict=True):
         if not check(value):
             raise RefusedError(f"{name!r} got a {type(value).__name__} that it does not accept")

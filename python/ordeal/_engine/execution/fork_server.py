@@ -127,7 +127,7 @@ class ForkServer:
                 if kind == GONE:
                     return run.ending if run.ending is not None else number
                 if kind != STARTED or branch:
-                    raise ChannelError(f"{str(kind)[:40]!r} is no message of a process that holds a state")
+                    raise ChannelError(f"{str(kind)[:40]!r} is not a message of a process that holds a state")
                 branch = number
             elif branch in (0, self._channel.sender) and sender in (0, self._channel.sender):
                 sender = self._channel.sender

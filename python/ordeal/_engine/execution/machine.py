@@ -47,7 +47,7 @@ MachineFactory = type[AnyMachine] | Callable[[], AnyMachine]
 def make_driver(given: MachineFactory, rule_timeout: float | None = None) -> Driver:
     """Make a driver for the machines that ``given``, a class or a function without arguments, makes.
 
-    With ``rule_timeout`` None, the class decides; the limit is 30 s for a machine that is no ChaosTest.
+    With ``rule_timeout`` None, the class decides; the limit is 30 s for a machine that is not a ChaosTest.
 
     Raises:
         MachineError: it makes no rule machine, or one that cannot be run, or assertions do not run.
@@ -71,7 +71,7 @@ def make_driver(given: MachineFactory, rule_timeout: float | None = None) -> Dri
 
 
 def check_factory(given: MachineFactory, rule_timeout: float | None, limits: Limits) -> None:
-    """Call a function that makes machines in a process of its own: here it might hang, or end the process.
+    """Call a function that makes machines in a separate process: here it might hang, or end the process.
 
     Raises:
         MachineError: it does not return in the time that a rule may take, or raises.
@@ -190,7 +190,7 @@ def _refuse(given: object) -> None:
     if isinstance(given, AnyMachine):
         name = type(given).__name__
         raise MachineError(
-            f"an instance of {name} was given in place of the class: each run makes a machine of its own",
+            f"an instance of {name} was given in place of the class: each run makes its own machine",
             hint=f"write `{name}`, without the parentheses; for one with arguments write `lambda: {name}(3)`",
         )
     machine = machine_of_test_case(given)

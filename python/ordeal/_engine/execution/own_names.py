@@ -13,7 +13,7 @@ from ordeal.chaos import ChaosTest
 
 
 class _Bare(RuleBasedStateMachine):
-    """A machine with nothing of its own."""
+    """A machine that adds nothing."""
 
     @rule()
     def nothing(self) -> None:

@@ -38,7 +38,7 @@ _CHOICES = "\0"
 LONG = 100_000
 HITS_MAX = 5
 ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+(?=[ >])")
-#: The text of so many such values is made by Python alone, and at once, if they are no longer than that.
+#: The text of at most this many such values, if they are no longer than that, is made by Python alone, at once.
 _PLAIN = frozenset((type(None), bool, int, float, str, bytes))
 _QUICK_ITEMS, _QUICK_CHARS, _QUICK_INT = 32, 1000, 1 << 60
 
@@ -257,9 +257,9 @@ class RunRecorder(Observer):
             # Its constructor raised, so there is nothing to tear down.
             return [*self.needed, *self.program]
         made, *calls = self.program
-        told = self._is_told_decisions
+        reported = self._is_told_decisions
         lines = [
-            f"{_with_choices(call, step)}{_remarks(step, has_told=told)}"
+            f"{_with_choices(call, step)}{_remarks(step, has_told=reported)}"
             for call, step in zip(calls, self.steps, strict=True)
         ]
         checks = [f"{STATE}.{invariant}()  # the invariant"] if invariant.isidentifier() else []

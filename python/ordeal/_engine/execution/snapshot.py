@@ -50,7 +50,7 @@ class Snapshots:
     """Takes and restores snapshots of machines of one class by a single deep copy each.
 
     One copy with one memo keeps aliasing: an object that is reachable in two ways stays one object. A class may
-    override ``clone_checkpoint_state`` and ``restore_checkpoint_state`` to copy by itself, or leave attributes out with
+    override ``clone_checkpoint_state`` and ``restore_checkpoint_state`` to change that, or leave attributes out with
     ``checkpoint_snapshot_filter``; then restoring starts from a fresh machine.
     """
 

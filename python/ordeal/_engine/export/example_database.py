@@ -46,7 +46,7 @@ class _NotSavedError(Exception):
 def save_to_database(driver: Driver, tapes: Sequence[_native.Tape]) -> DatabaseOutcome:
     """Save the failing runs ``tapes`` where ``TestCase`` of the machine's class looks for its failures.
 
-    Each is run again, natively and by Hypothesis' own test, and saved if it fails alike in both. Existing entries stay.
+    Each is run again, natively and by Hypothesis' own test, and saved if both fail the same way. Existing entries stay.
     Do not call this during a run, as it makes machines and switches faults.
     """
     shelf = _Shelf(driver)
@@ -57,11 +57,11 @@ def save_to_database(driver: Driver, tapes: Sequence[_native.Tape]) -> DatabaseO
             shelf.save(tape)
             saved += 1
         except _NotSavedError as why:
-            reasons.append(f"Hypothesis by itself does not find {shelf.failure}: {why}.")
+            reasons.append(f"Hypothesis alone does not find {shelf.failure}: {why}.")
         except KeyboardInterrupt:
             if not driver.isolated:
                 raise
-            reasons.append(f"Hypothesis by itself does not find {shelf.failure}: KeyboardInterrupt ends it.")
+            reasons.append(f"Hypothesis alone does not find {shelf.failure}: KeyboardInterrupt ends it.")
     return DatabaseOutcome(saved, tuple(dict.fromkeys(reasons)))
 
 
@@ -106,10 +106,10 @@ class _Shelf:
         return database
 
     def _check(self, lowered: Lowered, tape: _native.Tape) -> None:
-        """Check that Hypothesis' own test fails alike."""
+        """Check that Hypothesis' own test fails the same way."""
         if lowered.error is None:
             if self._has_buggify(tape):
-                raise _NotSavedError("it needs a point of buggify, and without the Explorer none acts by itself")
+                raise _NotSavedError("it needs a buggify point, and those act only under the Explorer")
             raise _NotSavedError("it does not fail each time")
         bucket = self._bucketer.bucket(lowered.error)
         self.failure = bucket
@@ -126,7 +126,7 @@ class _Shelf:
                 return
         error = _run_in_hypothesis(self._cls, lowered.choices)
         if error is None or self._bucketer.bucket(error) != bucket:
-            raise _NotSavedError("it does not fail alike when Hypothesis runs it")
+            raise _NotSavedError("it does not fail the same way when Hypothesis runs it")
 
     def _has_buggify(self, tape: _native.Tape) -> bool:
         number = self._driver.definition.argument_names.index(BUGGIFY_ARGUMENT)
@@ -137,7 +137,7 @@ class _Shelf:
         # Users may assign anything.
         found: object = self._cls.TestCase.settings
         if not isinstance(found, settings):
-            raise _NotSavedError(f"{self._cls.__name__}.TestCase.settings is {found!r}, which is no settings object")
+            raise _NotSavedError(f"{self._cls.__name__}.TestCase.settings is {found!r}, which is not a settings object")
         return found
 
     def _check_timer(self, place: str) -> None:
@@ -179,7 +179,7 @@ def _run_in_hypothesis(cls: type[RuleBasedStateMachine], choices: tuple[Any, ...
         raise
     except BaseException as error:
         raise _NotSavedError(f"{type_name(type(error))} ends Hypothesis itself") from error
-    raise AssertionError("Hypothesis raises whatever a reproduction comes to")
+    raise AssertionError("Hypothesis raises for every result of a reproduction")
 
 
 def _put(database: ExampleDatabase, key: bytes, value: bytes) -> None:

@@ -70,7 +70,7 @@ def generate_tests(traces: Iterable[Trace], *, class_path: str | None = None, ap
     trace and replays it. ``class_path`` replaces the class that the traces name. A failure that ends its process has no
     function: its seed is replayed in a child process.
 
-    With ``apart`` no code of the user's runs in this process: each trace runs in a process of its own, and if that
+    With ``apart`` no code of the user's runs in this process: each trace runs in a separate process, and if that
     fails or does not end, the function replays the trace.
 
     Raises:

@@ -62,7 +62,7 @@ class LoweringDriver(Driver):
         definition = driver.definition
         super().__init__(definition, driver.factory, driver.faults, driver.rule_timeout)
         self.journal = driver.journal
-        # As under Hypothesis, where no point of buggify acts by itself.
+        # As under Hypothesis, where buggify points do not act.
         self.buggify_prob = None
         self._run_context: RunContext  # of the current run, or of the last one
         self._chance: _WrittenChance | None = None

@@ -77,7 +77,7 @@ class Channel:
         """Wait for a message.
 
         Raises:
-            ChannelError: the other process has ended, or what it sent is no message.
+            ChannelError: the other process has ended, or what it sent is not a message.
         """
         parts: list[bytes] = []
         size = 0

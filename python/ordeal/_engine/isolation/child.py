@@ -239,7 +239,7 @@ def call_in_fork(function: Callable[[], Value], seconds: float, limits: Limits) 
     def job(channel: Channel, _journal: _native.Journal) -> None:
         try:
             answer = function()
-        except BaseException as error:  # noqa: BLE001  # whatever it is, it did not return
+        except BaseException as error:  # noqa: BLE001  # any error means that it did not return
             channel.send(False, f"raised {describe_error(error)}")
         else:
             channel.send(True, answer)
@@ -420,7 +420,7 @@ def _parent(process: Path) -> int:
 
 
 def stat_fields(task: Path) -> list[bytes]:
-    """Return what the system tells of a process or thread, from its state on: its name, before that, may hold anything.
+    """Return what the system reports on a process or thread, from its state on: the name before it may hold anything.
 
     Raises:
         OSError: it has ended.

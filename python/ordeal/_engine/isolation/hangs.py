@@ -173,7 +173,7 @@ class HangPolicy:
 class WatchedClock:
     """A clock that begins at 0, and stands still while nobody reads it for long.
 
-    A machine that stops for some seconds stops those who wait and those they wait for alike: by this clock hardly any
+    A host that stops for some seconds stops both the waiting and the awaited processes: by this clock hardly any
     time passes then, so the others have their turn before they count as late.
     """
 

@@ -1,6 +1,6 @@
 """Lets coverage.py, if it measures this process, measure a fork as well.
 
-A fork that ends by itself keeps all measurements. One that is killed, or dies in the middle of a rule, keeps none.
+A fork that exits keeps all measurements. One that is killed, or dies in the middle of a rule, keeps none.
 """
 
 from __future__ import annotations

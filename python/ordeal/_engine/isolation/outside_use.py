@@ -17,7 +17,7 @@ from ordeal._engine.isolation.working_folder import present_folder
 #: Folders of tools that write there on their own, and of devices.
 _OWN_FOLDERS = frozenset({".ordeal", ".hypothesis", "__pycache__", ".pytest_cache"})
 _SYSTEM_FOLDERS = ("/dev/", "/proc/", "/sys/")
-#: How the name of an SQLite database begins that is no file, and what is in that of one that nobody writes.
+#: How the name of an SQLite database begins that is not a file, and what is in that of one that nobody writes.
 _NO_FILE = (":memory:", "file::memory:")
 _UNWRITTEN = ("mode=memory", "mode=ro", "immutable=1")
 #: A program that uses ever new files has none that it comes back to.
@@ -106,7 +106,7 @@ def _writable(text: str) -> str:
 
 
 def _address(what: object, *, listens: bool) -> str | None:
-    """Return an address as text, or None for one that no two processes can have, or that is no server's."""
+    """Return an address as text, or None for one that no two processes can have, or that is not a server's."""
     if isinstance(what, str) and what and not what.startswith(("\0", *_SYSTEM_FOLDERS)):
         return _writable(os.path.realpath(what))
     if isinstance(what, tuple) and len(what) >= 2 and isinstance(what[0], str) and isinstance(what[1], int):

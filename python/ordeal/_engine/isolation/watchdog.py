@@ -28,7 +28,7 @@ WOKEN_SHARE = 0.5
 
 
 def _used() -> tuple[float, int]:
-    """The CPU time of this process, and how often it gave up its turn by itself."""
+    """The CPU time of this process, and its number of voluntary context switches."""
     usage = getrusage(RUSAGE_SELF)
     return usage.ru_utime + usage.ru_stime, usage.ru_nvcsw
 
@@ -67,8 +67,8 @@ class Watchdog:
     """Raises ``expired()`` inside the step that has run longer than ``limit`` seconds.
 
     One repeating timer checks a counter that the driver increments with every step, so a step costs an increment
-    instead of two system calls for a timer. A step ends between ``limit`` and ``ends_within(limit)`` seconds, of which
-    those do not count in which the process had no turn.
+    instead of two system calls for a timer. A step ends between ``limit`` and ``ends_within(limit)`` seconds;
+    seconds in which the process had no turn do not count.
     If it continues, the error is raised again at every tick: the step may have caught it, or Python may have dropped it
     in a finalizer or a callback of the garbage collector. Works in the main thread of a POSIX process; elsewhere, and
     with ``limit <= 0``, it does nothing.

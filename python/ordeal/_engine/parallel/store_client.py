@@ -320,7 +320,7 @@ class ImportBudget:
         self._left = 0.0
 
     def spend(self, runs: int) -> int:
-        """Return how many may be taken after all workers together have made so many runs."""
+        """Return how many may be taken after this number of runs by all workers together."""
         self._left = min(ENTRIES_MAX, self._left + IMPORTED_SHARE * max(0, runs - self._runs) / self._workers)
         self._runs = runs
         taken = int(self._left)

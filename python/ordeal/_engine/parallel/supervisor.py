@@ -75,7 +75,7 @@ def explore_in_processes(
         what = "writes the file" if met.use.kind is UseKind.WRITES else "listens at"
         supervisor.note(
             f"One worker explored: each {what} {met.use.name}, and several would be in each other's way. Give each "
-            "machine one of its own, such as a file in a tempfile.TemporaryDirectory(), to explore with all cores."
+            "machine its own, such as a file in a tempfile.TemporaryDirectory(), to explore with all cores."
         )
         return supervisor.run()
 

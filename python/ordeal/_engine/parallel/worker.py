@@ -408,7 +408,7 @@ class _Worker(SearchListener):
 
 
 def share_of_runs(max_runs: int | None, made: int, workers: int, number: int) -> int | None:
-    """Return how many of ``max_runs`` runs (or checkpoints), of which ``made`` are made, worker ``number`` makes."""
+    """Return how many of ``max_runs`` runs (or checkpoints) worker ``number`` makes, after ``made`` were made."""
     if max_runs is None:
         return None
     each, rest = divmod(max(0, max_runs - made), workers)

@@ -266,7 +266,7 @@ class WorkerPool:
                 worker.over = "interrupted"
 
     def cut_off(self, reason: StoppedReason) -> None:
-        """End the workers that do not stop, for ``reason``. A step that this interrupts is no failure."""
+        """End the workers that do not stop, for ``reason``. A step that this interrupts is not a failure."""
         for note in self._losses.notes():
             self._merged.note(note)
         for worker in self._workers:
@@ -448,7 +448,7 @@ class WorkerPool:
         finding.origin = msgspec.structs.replace(
             finding.origin, run_id=self.number_of(worker.number, finding.origin.run_id)
         )
-        finding.count = 0  # what the worker counts it tells in its reports
+        finding.count = 0  # the worker's reports carry its counts
         self._found(worker, finding)
 
     def _take_uses(self, worker: _PoolWorker, packed: Value) -> None:
@@ -457,7 +457,7 @@ class WorkerPool:
                 raise WorkersInTheWay(use)
             self._merged.note(
                 f"Several workers are connected to {use.name}. If their machines share data there, they find failures "
-                "of each other's making: give each machine data of its own, or explore with one worker."
+                "of each other's making: give each machine its own data, or explore with one worker."
             )
 
     def _found(self, worker: _PoolWorker, finding: Finding) -> None:
@@ -532,7 +532,7 @@ class WorkerPool:
             worker.suspected.add(finding.bucket)
 
     def _stop_copying(self, why: str) -> None:
-        """Stop copying in all workers: what a copy does wrong is no failure."""
+        """Stop copying in all workers: what a copy does wrong is not a failure."""
         name = type_name(self._setup.driver.definition.cls)
         if self._settings.checkpoint_kind != "replay":
             self._merged.note(f"Checkpoints of {name} are reached by running their steps again: {why}.")

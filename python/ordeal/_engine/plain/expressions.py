@@ -189,7 +189,7 @@ def is_plain(value: object) -> bool:
 class Expression:
     """Source text with the operations whose results it uses, and what must be imported or defined for it.
 
-    ``problem`` says why the value cannot be written; the text is then only a placeholder. ``is_target`` tells whether
+    ``problem`` says why the value cannot be written; the text is then only a placeholder. ``is_target`` answers whether
     the value comes from the code under test.
     """
 

@@ -102,7 +102,7 @@ def _put(text: str, variable: str, value: str) -> tuple[str, int]:
 
 
 def _word(name: str) -> str:
-    """Return the pattern of a variable as a whole word, which is no attribute and no name of an argument."""
+    """Return the pattern of a variable as a whole word, which is neither an attribute nor the name of an argument."""
     return rf"(?<![\w.]){re.escape(name)}(?!\w)(?!=[^=])"
 
 
@@ -132,7 +132,7 @@ def _inlined(program: Program) -> Program:
 
 
 def _renamed(program: Program) -> Program:
-    """Number variables anew, and leave the number out where there is only one of a name."""
+    """Number variables again, and leave the number out where a name is unique."""
     used = {name for each in program.statements for name in each.uses} | set(program.end.uses)
     bases: dict[str, list[str]] = {}
     for each in program.statements:

@@ -39,7 +39,7 @@ class Recorded(msgspec.Struct, kw_only=True):
 
 
 class _Watcher(RunRecorder):
-    """Tells the recorder of calls where the machine is."""
+    """Reports to the recorder of calls where the machine is."""
 
     def __init__(self, calls: Recorder) -> None:
         super().__init__()

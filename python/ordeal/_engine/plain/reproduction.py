@@ -1,4 +1,4 @@
-"""Makes the plain reproduction of a failure: recorded, minimised and run again, each in a process of its own.
+"""Makes the plain reproduction of a failure: recorded, minimised and run again, each in a separate process.
 
 This process runs no code of the user's: it sends the trace and takes texts, with limits of time and size.
 """

@@ -30,7 +30,7 @@ def main() -> None:
 
 
 def is_target_by(targets: Sequence[str], test_module: str) -> Any:
-    """Return what tells whether a module belongs to the code under test, which is a whole library if one is meant."""
+    """Return a predicate for modules of the code under test, which is a whole library if one is meant."""
     tops = {name.partition(".")[0] for name in targets} - {test_module.partition(".")[0]}
 
     def is_target(module: str) -> bool:
@@ -53,7 +53,7 @@ def is_within(module: str, names: Sequence[str]) -> bool:
 
 
 def _wants(targets: Sequence[str], test_module: str, recorder: Recorder) -> Any:
-    """Return what tells which modules belong to the test: those of its package or folder that are no targets."""
+    """Return a predicate for modules of the test: those of its package or folder that are no targets."""
     top = test_module.partition(".")[0]
     folders: set[str] = set()
 

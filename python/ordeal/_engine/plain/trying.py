@@ -1,4 +1,4 @@
-"""The program that tries a plain program: leaves out what it does not need, each time in a process of its own.
+"""The program that tries a plain program: leaves out what it does not need, each time in a separate process.
 
 It reads a request from stdin and writes the answer to stdout, both as JSON.
 """
@@ -26,12 +26,12 @@ SECONDS_MAX = 25.0
 RUN_SECONDS_MAX = 5.0
 MEMORY_BYTES_MAX = 2**31
 TEXT_CHARS_MAX = 2_000
-#: What lies here is no place of the program: its own path may name ordeal as well.
+#: What lies here is not a place of the program: its own path may name ordeal as well.
 OWN_FOLDER = f"{Path(__file__).parents[2]}{os.sep}"
 
 
 class Minimised(msgspec.Struct, kw_only=True):
-    """The numbers of the statements that are needed; empty with a ``reason`` when the program does not fail alike."""
+    """The numbers of the statements that are needed; empty with a ``reason`` if the program does not fail so."""
 
     kept: list[int] = msgspec.field(default_factory=list)
     reason: str = ""

@@ -34,7 +34,7 @@ _OPPOSITE = {
 
 
 class CannotWriteError(Exception):
-    """There is no plain program; the text says why."""
+    """No plain program could be written; the text says why."""
 
 
 def program_of(recorder: Recorder, error: BaseException) -> Program:
@@ -282,7 +282,7 @@ def _given_last(recorder: Recorder, value: Any, before: int, *, loose: bool) -> 
     for operation in reversed(recorder.operations[:before]):
         if operation.step != step:
             break
-        # What describes the difference of a pair comes last, and is no origin.
+        # What describes the difference of a pair comes last, and is not an origin.
         if not (operation.done and operation.is_target and operation.variable) or (
             operation.by_model and operation.looks_only
         ):

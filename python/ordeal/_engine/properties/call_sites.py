@@ -72,7 +72,7 @@ def scan(paths: Iterable[Path]) -> Scan:
     Hidden folders, virtual environments and installed packages below a folder are left out.
 
     Raises:
-        ConfigError: there is no such file or folder.
+        ConfigError: the file or folder does not exist.
     """
     sites: list[Site] = []
     unreadable: list[tuple[str, str]] = []
@@ -87,7 +87,7 @@ def scan(paths: Iterable[Path]) -> Scan:
 
 def _reason(error: BaseException) -> str:
     if isinstance(error, SyntaxError):
-        return f"{f'line {error.lineno}' if error.lineno else 'it'} is no valid Python: {error.msg}"
+        return f"{f'line {error.lineno}' if error.lineno else 'it'} is not valid Python: {error.msg}"
     if isinstance(error, RecursionError | MemoryError):
         return "its code nests too deeply"
     return (error.strerror if isinstance(error, OSError) else None) or str(error)
@@ -99,7 +99,7 @@ def _files(path: Path) -> Iterator[Path]:
         return
     if not path.is_dir():
         raise ConfigError(
-            f"there is no file or folder `{path}` to look for assertions in",
+            f"the file or folder `{path}`, to look for assertions in, does not exist",
             hint="name a Python file, or a folder with some below it",
         )
     for folder, below, names in path.walk():

@@ -66,7 +66,7 @@ class PropertyWatch:
         still = set(self.nearest.values())
         return [each for each in dict.fromkeys(before) if each and each not in still]
 
-    # -- in a fork, and what is told of it ----------------------------------------------------------------------------
+    # -- in a fork, and its reports ------------------------------------------------------------------------------------
 
     def start_over(self) -> None:
         """Count from zero in a fork."""

@@ -174,7 +174,7 @@ class ProcessStall:
 
 
 class CrashReplayer(Replayer):
-    """Replays each tape in a process of its own, and sees how the process ends."""
+    """Replays each tape in a separate process, and sees how the process ends."""
 
     def __init__(self, driver: Driver, bucketer: Bucketer, randoms: GlobalRandoms, limits: Limits) -> None:
         super().__init__(driver, bucketer, randoms)

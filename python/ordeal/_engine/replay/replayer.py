@@ -145,7 +145,7 @@ class Replayer:
     def hangs(self, tape: _native.Tape, bucket: str = "", *, at_most: float = math.inf) -> _native.Tape | None:
         """Return what ran if a rule takes its full limit in a replay of ``tape``, which fails in ``bucket``, if given.
 
-        With ``at_most``, it need not take longer than so many seconds.
+        With ``at_most``, it may stop after this many seconds.
         """
         if self.watches is not None:
             self.watches(float(min(self._driver.rule_timeout, at_most)))

@@ -63,7 +63,7 @@ def rerun(
     """Run ``trace`` from a fresh machine.
 
     ``rule_timeout``, in seconds, defaults to the limit that the trace was recorded with, else to the class's. With
-    ``where`` the result tells where the run failed; to read the values of an ``assert``, it runs once more.
+    ``where`` the result names where the run failed; to read the values of an ``assert``, it runs once more.
 
     Raises:
         OutdatedTraceError: a rule, fault or argument of the trace is gone from the class, or a step can no longer run
@@ -152,7 +152,7 @@ def rerun_schedule(trace: Trace) -> Rerun:
     """Run the schedule of a simulated test again.
 
     Raises:
-        OutdatedTraceError: what the trace names is no simulated test any more.
+        OutdatedTraceError: what the trace names is not a simulated test any more.
         TraceError: the test needs fixtures, or the trace is damaged.
         OrdealError: the test cannot be imported.
     """
@@ -161,7 +161,7 @@ def rerun_schedule(trace: Trace) -> Rerun:
     test = importlib.import_module("ordeal.simulate.runtime.testing").test_of(found)
     if test is None:
         raise OutdatedTraceError(
-            f"`{trace.test_class}` is no simulated test", hint="decorate it with `@simulate.test` again"
+            f"`{trace.test_class}` is not a simulated test", hint="decorate it with `@simulate.test` again"
         )
     outcome = test.replay(trace)
     status = _status(outcome.error, outcome.bucket, trace.failure)

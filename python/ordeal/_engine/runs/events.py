@@ -153,7 +153,7 @@ class StatusWorker(msgspec.Struct, kw_only=True, frozen=True):
 
 
 class RunStatus(msgspec.Struct, kw_only=True, frozen=True):
-    """The state of a run, written anew at most once a second. The figures are those of the class under search.
+    """The state of a run, rewritten at most once a second. The figures are those of the class under search.
 
     ``state`` says ``running`` also of a run that was killed; then ``pid`` names no process.
     ``findings`` holds the first hundred of the session, ``workers`` those of the class by their number.

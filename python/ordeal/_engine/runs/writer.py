@@ -42,7 +42,7 @@ INTERVAL_SECONDS = 1.0
 #: How much later, as a share of the time so far, the next event of new code may come: the beginning brings most.
 EDGES_SHARE = 0.02
 EDGES_SECONDS_MIN = 0.02
-#: An event that comes when so many bytes are written is lost, unless it is one of the last.
+#: Once this many bytes are written, an event is dropped unless it is one of the last.
 BYTES_MAX = 16 * 2**20
 FINDINGS_MAX = 100
 WORKERS_MAX = 256
@@ -232,7 +232,7 @@ class RunWriter:
             self._give_up(error)
             return
         if done != len(line):
-            self._give_up(OSError("there is no more room"))
+            self._give_up(OSError("no space is left"))
 
     def _write_status(self, state: Any, exit_code: int | None = None) -> None:
         if self.folder is None or self.trouble:
@@ -266,7 +266,7 @@ class RunWriter:
         self._replace(STATUS, self._encode(status))
 
     def _replace(self, name: str, data: bytes) -> None:
-        """Write a file completely or not at all; unlike that of a trace, its loss with the machine is no harm."""
+        """Write a file completely or not at all; unlike a trace, it may be lost with the host."""
         assert self.folder is not None
         path = self.folder / name
         partial = path.with_name(f".{name}.tmp")

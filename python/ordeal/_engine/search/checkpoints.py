@@ -35,18 +35,18 @@ from ordeal.config.options import CheckpointKind
 
 #: Each is a process, which costs memory where its state differs from others.
 FORK_SERVERS_MAX = 16
-#: A state to which no run has returned yet is copied if going there takes as long as so many copies.
+#: A state to which no run has returned yet is copied if going there takes as long as this many copies.
 COPIES_AHEAD = 16
 #: How much memory the process may gain with its copies, in bytes, and as a share of what a limit leaves. The rest is
 #: for the rules.
 COPIES_BYTES_MAX = 1 << 30
 COPIES_SHARE_MAX = 1 / 4
-#: After at most so many copies this is checked, and earlier if fewer copies as large as the last ones still fit.
+#: After at most this many copies this is checked, and earlier if fewer copies as large as the last ones still fit.
 LOOK_PERIOD = 16
 
 
 class KeptState(NamedTuple):
-    """A copy of the state after so many ``steps`` of a run."""
+    """A copy of the state after ``steps`` steps of a run."""
 
     snapshot: Snapshot
     steps: int
@@ -62,7 +62,7 @@ class Checkpoints:
 
     Attributes:
         mark_restored: called when a run begins with a copy.
-        mark_copying: called before and after each copy: what objects do then is no step, and may end the process.
+        mark_copying: called before and after each copy: what objects do then is not a step, and may end the process.
     """
 
     def __init__(
@@ -221,7 +221,7 @@ class Checkpoints:
         if self._progress.kind != "copy":
             return None
         if self._complaint:
-            self.stop_copying(f"an object in it raises {self._complaint} when a copy is let go of")
+            self.stop_copying(f"an object in it raises {self._complaint} when a copy is released")
             return None
         began = monotonic()
         self.mark_copying(True)
@@ -445,7 +445,7 @@ class _RunFacts(msgspec.Struct, frozen=True):
     hashes: list[int]
 
     def is_like(self, branch: _RunFacts) -> bool:
-        """Return whether a branch, of which only the last hashes are known, went the same way."""
+        """Return whether a branch, known only by its last hashes, went the same way."""
         ending = self.hashes[len(self.hashes) - len(branch.hashes) :] if branch.hashes else []
         return (self.status, self.bucket, self.steps, self.fits, ending) == (
             branch.status,

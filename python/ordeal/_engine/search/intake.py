@@ -137,7 +137,7 @@ class FailureIntake:
         """Take the failure of a run, or of a part of it: count one that is known, and confirm one that is new."""
         self._session.failed()
         bucket = self._bucket_of(end)
-        known = None if self._known else self._findings.known(bucket)  # what users declare is told by its message
+        known = None if self._known else self._findings.known(bucket)  # what users declare is recognized by its message
         if known is not None:
             self._failed_again(known, end)
             self._take_shorter(known, bucket, end)
@@ -276,7 +276,7 @@ class FailureIntake:
         return ran is not None
 
     def _replayer_of(self, finding: Finding, end: RunEnd) -> Replayer:
-        """Return the replayer that confirms ``finding``: a failure that ends its process needs processes of its own."""
+        """Return the replayer that confirms ``finding``: a failure that ends its process needs separate processes."""
         if end.crash is None or not finding.needs_own_process:
             return self._replayer
         return self._crash_replayer()

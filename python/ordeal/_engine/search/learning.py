@@ -117,7 +117,7 @@ class Learning(RunListener, ForkedRunListener):
         self._returning = returning
         self._monitoring.set_paused(returning)
 
-    # -- what the driver tells ----------------------------------------------------------------------------------------
+    # -- reports of the driver -----------------------------------------------------------------------------------------
 
     @property
     def learns_each_step(self) -> bool:
@@ -159,7 +159,7 @@ class Learning(RunListener, ForkedRunListener):
             self.has_new_features |= not self._session.only_climbed
             self._keep(None, nearer, alone=new_features == len(nearer))
 
-    # -- what a run in another process tells --------------------------------------------------------------------------
+    # -- reports of a run in another process ---------------------------------------------------------------------------
 
     def step_seen(self, code: int, state_hash: int, seen: Seen) -> None:
         """Learn from a step that ended well in another process."""

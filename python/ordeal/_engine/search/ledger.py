@@ -7,10 +7,10 @@ from typing import Protocol
 
 from ordeal._engine.search.state import SearchProgress
 
-#: All aids together take at most one in so many.
+#: All aids together take at most one step in this many.
 SHARE = 10
 #: What things cost, in events of the monitor, so that no clock decides: an event and the code before it take about half
-#: a microsecond, a step takes 5 beside the program.
+#: a microsecond, a step takes 5 besides the program.
 STEP = 10
 
 

@@ -80,7 +80,7 @@ class Monitoring:
             self.monitor.set_paused(paused)
 
     def begin_run(self, run_id: int, progress: SearchProgress) -> None:
-        """Watch run ``run_id`` as the core decides, by counts and never by time: a seed must always choose alike."""
+        """Watch run ``run_id`` as the core decides, by counts and never by time: a seed must always choose the same."""
         monitor, session = self.monitor, self._session
         if monitor is None:
             return

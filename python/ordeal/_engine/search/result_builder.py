@@ -206,4 +206,4 @@ def _note_what_was_odd(targets: Sequence[Target], totals: Totals, gaps: Gaps) ->
         names = ", ".join(target.name for target in targets)
         tally.note(f"No code of the target modules ({names}) ran: check that the rules call them.")
     for path in gaps.unreadable:
-        tally.note(f"{path} is no valid Python, or gone, so its coverage is not known.")
+        tally.note(f"{path} is not valid Python, or gone, so its coverage is not known.")

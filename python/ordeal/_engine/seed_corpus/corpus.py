@@ -63,7 +63,7 @@ class SeedCorpus:
         return seed_paths(self.folder)
 
     def paths_of(self, test_class: str) -> list[Path]:
-        """Return the seeds of all classes with the name in ``module:Class``, whatever their module, sorted."""
+        """Return the seeds of all classes with the name in ``module:Class``, from any module, sorted."""
         return class_seed_paths(self._class_folder(test_class))
 
     def save(self, trace: Trace) -> Path:
@@ -158,11 +158,11 @@ def load_seed(path: Path) -> Trace:
     """Read a seed.
 
     Raises:
-        TraceError: it cannot be read, is no valid trace, or records no failure.
+        TraceError: it cannot be read, is not a valid trace, or records no failure.
     """
     trace = Trace.load(path)
     if trace.failure is None:
-        raise TraceError(f"{path} records no failure, so it is no seed")
+        raise TraceError(f"{path} records no failure, so it is not a seed")
     return trace
 
 
@@ -201,6 +201,6 @@ def _same_folder() -> Iterator[None]:
     try:
         yield
     finally:
-        # If the code under test has deleted the folder, there is no way back.
+        # The code under test may have deleted the folder.
         with suppress(FileNotFoundError):
             os.chdir(before)

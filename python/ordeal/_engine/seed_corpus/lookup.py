@@ -14,7 +14,7 @@ from ordeal._engine.seed_corpus.paths import seed_name, seed_paths
 from ordeal.errors import ConfigError, OrdealError
 from ordeal.result.failure import failure_id
 
-#: So many files are read at most, the newest first, and so many ids are listed.
+#: How many files are read at most, the newest first, and how many ids are listed.
 FILES_MAX = 2_000
 LISTED_MAX = 5
 _SUFFIXES = (".json", ".gz", ".zst")

@@ -20,7 +20,7 @@ class SeedError(OrdealError):
 
 
 def seed_paths(folder: Path) -> list[Path]:
-    """Return the seeds below ``folder``, sorted; none when there is no such folder.
+    """Return the seeds below ``folder``, sorted; none when the folder does not exist.
 
     Other files are left out. A class folder that cannot be listed stands for its seeds, so that replaying it reports
     why and the seeds of other classes are not lost.

@@ -205,7 +205,7 @@ def read_state(path: Path) -> list[tuple[Header, bytes]]:
         frame = _read_frame(path, io.BytesIO(read_regular(path, HEAD_SIZE + PACKED_SIZE_MAX)))
     except FileNotFoundError as error:
         raise StateError(
-            f"there is no state {path}", hint="write the path that `--save-state` was given, or drop `--resume`"
+            f"the state {path} does not exist", hint="write the path that `--save-state` was given, or drop `--resume`"
         ) from error
     except OSError as error:
         raise StateError(f"cannot read the state {path}: {error.strerror or error}", hint=_AFRESH) from error

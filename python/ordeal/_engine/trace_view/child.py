@@ -115,7 +115,7 @@ def _files_of(cls: type[RuleBasedStateMachine]) -> Iterator[str]:
 
 
 def _is_target_by(targets: Sequence[str]) -> Callable[[str], bool]:
-    """Return what tells whether lines of a file are watched: of the target modules, or else of the project."""
+    """Return a predicate for files whose lines are watched: of the target modules, otherwise of the project."""
 
     @cache
     def is_target(file: str) -> bool:

@@ -1,4 +1,4 @@
-"""Has failing traces recorded for the viewer, each in a process of its own.
+"""Has failing traces recorded for the viewer, each in a separate process.
 
 This process runs no code of the user's: it sends the trace and takes texts, with limits of time and size.
 """

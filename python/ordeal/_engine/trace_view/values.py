@@ -200,7 +200,7 @@ class _Texts(_Walk):
 
 
 class _Parts(_Walk):
-    """Notes the parts of a state in their order, each with what tells its kind."""
+    """Notes the parts of a state in their order, each with its kind."""
 
     items_max = PARTS_MAX
 
@@ -229,7 +229,7 @@ class _Parts(_Walk):
         self._parts.append(type(value).__name__)
 
     def number(self) -> int:
-        """Return a number of the parts, all of which are plain: their text is exact."""
+        """Return a hash of the parts. All of them are plain, so their text is exact."""
         text = repr(self._parts).encode("utf-8", "surrogatepass")
         return int.from_bytes(hashlib.blake2b(text, digest_size=7).digest())
 

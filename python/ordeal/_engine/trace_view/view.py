@@ -61,7 +61,7 @@ class SourceView(msgspec.Struct, kw_only=True):
 
 
 class FailShare(msgspec.Struct, kw_only=True):
-    """How often a run that takes the first ``steps`` steps of the trace, and others at random then, fails alike."""
+    """How often a run that takes the first ``steps`` steps of the trace, then random ones, fails the same way."""
 
     steps: int
     runs: int

@@ -71,7 +71,7 @@ _EVENTS = _MONITORING.events
 class ReplayWatch(RunRecorder):
     """Records a replay. Between two steps it reads the state; that costs time, but nothing of it is searched.
 
-    ``is_target`` tells which files to watch, ``own_files`` are those of the machine.
+    ``is_target`` selects the files to watch, ``own_files`` are those of the machine.
     """
 
     def __init__(

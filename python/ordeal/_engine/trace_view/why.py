@@ -199,17 +199,19 @@ def _variation(variants: Variants, number: int, at: int, *, is_number: bool) -> 
     if others < 2:
         return ""
     if not passing:
-        return f"may be anything: {others} other values fail alike"
+        return f"may be anything: {others} other values fail the same way"
     if not is_number:
         return ""
     if len(failing) == 1:
-        return f"must be {value}: none of {others} other values fails alike"
+        return f"must be {value}: none of {others} other values fails the same way"
     if passing[-1] < failing[0]:
         return f"must be {border(passing[-1], failing[0])} or more"
     if failing[-1] < passing[0]:
         return f"must be {border(passing[0], failing[-1])} or less"
     if len(passing) <= 3 < len(failing):
-        return f"may be anything but {' or '.join(map(str, passing))}: {len(failing) - 1} other values fail alike"
+        return (
+            f"may be anything but {' or '.join(map(str, passing))}: {len(failing) - 1} other values fail the same way"
+        )
     return ""
 
 
@@ -238,7 +240,7 @@ def _role(variants: Variants, number: int, replayed: Replayed | None, views: Seq
     if replayed is None:
         return ""
     if variants.fails_alike(replayed):
-        return "not needed: without it the trace fails alike"
+        return "not needed: without it the trace fails the same way"
     error = replayed.outcome.error
     if replayed.outcome.status is Status.FAILED and error is not None:
         return f"needed: without it the trace fails in another way, with {describe_error(error)}"

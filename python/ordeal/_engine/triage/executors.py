@@ -1,4 +1,4 @@
-"""Executes jobs of triage: in the exploring process, or each in a process of its own."""
+"""Executes jobs of triage: in the exploring process, or each in a separate process."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class _Running(msgspec.Struct):
 
 
 class OwnProcesses:
-    """Runs each job in a process of its own, at most ``workers`` of them at the same time."""
+    """Runs each job in a separate process, at most ``workers`` of them at the same time."""
 
     def __init__(self, setup: ReplaySetup, folder: WorkingFolder, workers: int) -> None:
         self._setup = setup

@@ -82,7 +82,7 @@ class Finding(msgspec.Struct):
         """Return what is known of it before it is shrunk."""
         error = describe_error(self.error)
         if error == type_name(type(self.error)) and self.bucket.startswith(error):
-            # An assertion without a message: what it asserts tells them apart.
+            # An assertion without a message: its condition distinguishes them.
             error = one_line(place_of(self.bucket))
         return FoundFailure(failure_id(self.bucket), self.bucket, error, self.origin.run_id, len(self.tape))
 
@@ -285,7 +285,7 @@ class KnownFailures:
     def split(
         self, findings: Iterable[Finding], count_of: Callable[[Finding], int]
     ) -> tuple[list[Finding], list[KnownFailure]]:
-        """Return the findings to report, and what is known of the others: by entry and place, whatever bucket."""
+        """Return the findings to report, and what is known of the others: by entry and place, from any bucket."""
         unknown: list[Finding] = []
         known: dict[tuple[str, str], KnownFailure] = {}
         for finding in findings:

@@ -102,7 +102,7 @@ class FreshInterpreter:
     def replay(self, traces: Sequence[Trace], *, hung: Container[int] = ()) -> list[FreshReplay]:
         """Replay each trace once, in a process where nothing of the user's ran before. Only Ctrl-C propagates.
 
-        The process is forked for each trace; without fork() each gets a process of its own. In those whose numbers are
+        The process is forked for each trace; without fork() each gets a separate process. In those whose numbers are
         in ``hung``, a rule has taken its full limit before, and need not take all of it again.
         """
         replays: list[FreshReplay] = []
@@ -169,8 +169,8 @@ def confirm_fresh(
         reason = _flaky_reason(failure, replay.status)
         if reason:
             finding.flaky = True
-        told = "; ".join(filter(None, (failure.flaky_reason, reason)))
-        judged.append(msgspec.structs.replace(failure, flaky=failure.flaky or bool(reason), flaky_reason=told))
+        reasons = "; ".join(filter(None, (failure.flaky_reason, reason)))
+        judged.append(msgspec.structs.replace(failure, flaky=failure.flaky or bool(reason), flaky_reason=reasons))
     notes = [f"Not confirmed in a fresh process: {counted(n, 'failure')} ({why})." for why, n in unknown.items()]
     return judged, notes
 

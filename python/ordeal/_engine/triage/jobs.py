@@ -227,14 +227,14 @@ def _recorded_failure(
 
 
 def _name_finder(trace: Trace, seed: Path) -> None:
-    """Give a trace the numbers of the run that found its seed: the replay of a seed is no run."""
+    """Give a trace the numbers of the run that found its seed: the replay of a seed is not a run."""
     with suppress(TraceError):
         found = Trace.load(seed)
         trace.run_id, trace.edges_discovered = found.run_id, found.edges_discovered
 
 
 def bare_failure(setup: ReplaySetup, finding: Finding) -> Failure:
-    """Return a failure of which only the tape is known, because its process died before recording it."""
+    """Return a failure known only by its tape, because its process died before recording it."""
     steps = bare_steps(setup.driver, finding.tape)
     trace = Trace(
         run_id=finding.origin.run_id,

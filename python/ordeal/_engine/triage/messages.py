@@ -36,7 +36,7 @@ class SeedDone(msgspec.Struct, frozen=True):
 class Shrinking(msgspec.Struct, frozen=True):
     """Another candidate was tried: from ``steps_before`` steps to ``steps`` so far.
 
-    With ``waits``, what is left is now watched for up to so many seconds, to see whether it hangs.
+    With ``waits``, what is left is now watched for up to this many seconds, to see whether it hangs.
     """
 
     steps_before: int

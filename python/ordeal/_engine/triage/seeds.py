@@ -89,7 +89,7 @@ class ClassSeeds:
         except OrdealError as outdated:
             return seed_outcome(path, SeedStatus.NO_LONGER_APPLIES, outdated.message)
         if finding is None:
-            # A seed that did not fail may also not have run as recorded. All replays of seeds decide that alike.
+            # A seed that did not fail may also not have run as recorded. All replays of seeds decide that the same way.
             replay = replay_trace(path, trace, self._driver.factory, self._driver.rule_timeout)
             message = replay.reason if replay.error is None else describe_error(replay.error)
             return seed_outcome(path, replay.status, message)

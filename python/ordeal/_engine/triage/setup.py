@@ -102,7 +102,7 @@ class ReplaySetup:
 
 
 class JobContext:
-    """A process in which jobs of triage run: the exploring one, or one of its own (``own_process``).
+    """A process in which jobs of triage run: the exploring one, or a separate one (``own_process``).
 
     ``replayer`` and ``randoms`` are the process's own if it already has them and is prepared for runs of the user's
     code. ``journal`` is what a supervisor reads if the process dies before the end of its job.
@@ -143,5 +143,5 @@ class JobContext:
         return self.crash_replayer() if is_apart else self.replayer
 
     def crash_replayer(self) -> CrashReplayer:
-        """Return a replayer with a process of its own for each tape."""
+        """Return a replayer with a separate process for each tape."""
         return CrashReplayer(self.setup.driver, self.setup.bucketer(), self._randoms, self.setup.limits)

@@ -277,7 +277,7 @@ class Triage:
         return finding.is_timeout and finding.seed is None and self._setup.driver.limits.is_short
 
     def _was_lost(self, each: _FindingInTriage) -> bool:
-        """Return whether it is no failure: a process was only killed, from outside or for memory, or a step is slow."""
+        """Return True if it is not a failure: a process was killed, from outside or for memory, or a step is slow."""
         if each.is_refuted:
             what = error_message(each.finding.error).partition(" timed out")[0]
             self._listener.note(

@@ -142,7 +142,7 @@ class Dashboard:
         name = request.path_params["run"]
         found = next((folder for folder in run_folders(self._runs) if folder.name == name), None)
         if found is None:
-            raise _refusal(404, "there is no such run")
+            raise _refusal(404, "the run does not exist")
         return found
 
     def _html(self, template: str, values: Mapping[str, Any]) -> Any:

@@ -13,7 +13,7 @@ from ordeal._base.formatting import short_names
 #: No eye distinguishes more points than this.
 POINTS_MAX = 160
 _WIDTH, _HEIGHT = 900, 300
-#: Where the curve is drawn, beside and above the figures of the axes.
+#: Where the curve is drawn, right of and above the figures of the axes.
 _LEFT, _RIGHT, _TOP, _BOTTOM = 60, 870, 10, 262
 
 

@@ -22,16 +22,16 @@ Status = Literal["ok", "warning", "error"]
 
 #: So few runs say nothing about a rule.
 RUNS_MIN = 50
-#: So many reach most of what can be reached.
+#: This many runs reach most of what can be reached.
 RUNS_LONG = 500
-#: What so many do not reach, nothing but a change will.
+#: What this many runs do not reach, only a change will.
 RUNS_MANY = 20_000
 _REJECTED_SHARE = 0.9
 _CALLS_MIN = 20
 _NAMED_MAX = 5
-#: What takes this share of the time, and so long each time, is worth a look.
+#: What takes this share of the time, and this many seconds each time, is worth a look.
 _SLOW_SHARE, _SLOW_SECONDS = 0.5, 0.001
-#: And what waits for so long each time.
+#: So is what waits for this many seconds each time.
 _LONG_SECONDS = 0.01
 #: Exceptions that no program raises to say something.
 _MISTAKES = frozenset(
@@ -81,8 +81,8 @@ def checks_of(examined: Examined) -> Iterator[Advice]:
 
 
 def _or_ok(name: str, found: Iterator[Advice]) -> Iterator[Advice]:
-    told = list(found)
-    yield from told or [Advice(name, "ok", "")]
+    advice = list(found)
+    yield from advice or [Advice(name, "ok", "")]
 
 
 def _targets(result: Mapping[str, Any]) -> Iterator[Advice]:
@@ -150,7 +150,7 @@ def faults_without_calls(faults: Sequence[Mapping[str, Any]], runs: int, called:
     """Yield the faults that were on in many runs while nobody called their target.
 
     Those ``called`` by a line of the targets meet a call when the search comes there while they are on: up to
-    ``RUNS_MANY`` that it has not is no reason to look at the fault.
+    ``RUNS_MANY`` that it has not is not a reason to look at the fault.
     """
     for fault in faults if runs >= RUNS_LONG else ():
         if fault["runs"] >= _NAMED_MAX and not fault["calls"]:
@@ -204,18 +204,18 @@ def _speed(examined: Examined) -> Advice:
         return Advice("speed", "ok", rate)
     kind, slowest = max(kinds, key=lambda each: each[1]["seconds"])
     share, each_call = slowest["seconds"] / seconds, slowest["seconds"] / max(1, slowest["starts"])
-    told = f"{kind} `{one_line(slowest['name'])}` takes {100 * share:.0f} % of the time"
+    share_text = f"{kind} `{one_line(slowest['name'])}` takes {100 * share:.0f} % of the time"
     works = slowest["processor"] / max(1, slowest["starts"])
     # On a busy machine each call waits for its turn, which says nothing of the call.
     if share >= _SLOW_SHARE and (works >= _SLOW_SECONDS or each_call - works >= _LONG_SECONDS):
         hint = "more runs find more: make it cheaper" + (", or check less often" if kind == "invariant" else "")
-        return Advice("speed", "warning", f"{told}, {1000 * each_call:.1f} ms a call, at {rate}", hint)
+        return Advice("speed", "warning", f"{share_text}, {1000 * each_call:.1f} ms a call, at {rate}", hint)
     rest = max(0.0, 1 - sum(use["seconds"] for _, use in kinds) / seconds)
-    return Advice("speed", "ok", f"{rate}; {told}, and drawing, checking and tracing {100 * rest:.0f} %")
+    return Advice("speed", "ok", f"{rate}; {share_text}, and drawing, checking and tracing {100 * rest:.0f} %")
 
 
 def stability(runs: Sequence[Examined]) -> Iterator[Advice]:
-    """Yield whether the same seed did the same: in two processes alike, and in one with another hash seed."""
+    """Yield whether the same seed did the same: in two equal processes, and in one with another hash seed."""
     if len(runs) < 3 or not all("result" in each for each in runs):
         return
     first, again, other = (_signature(each["result"]) for each in runs)

@@ -1,4 +1,4 @@
-"""Runs a machine and reports what it did, in a process of its own.
+"""Runs a machine and reports what it did, in a separate process.
 
 usage: python -m ordeal._tools.doctor.examine ORDER, where the file ORDER is JSON with ``class``, ``targets``,
 ``seed``, ``max_runs``, ``max_time`` and ``output``, the file for the answer.

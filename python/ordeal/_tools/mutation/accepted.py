@@ -1,4 +1,4 @@
-"""Mutants that somebody has accepted, with the reason: by a comment in the program, or in a file beside it.
+"""Mutants that the user has accepted, with the reason: by a comment in the program, or in a file next to it.
 
 ``# ordeal: no-mutate reason`` at the end of a line is for the mutants of that line; of a line that begins a block, as
 ``def`` and ``if`` do, for those of the whole block. ``no-mutate[arithmetic,negate] reason`` is for these operators.
@@ -76,7 +76,7 @@ def _of_file(path: Path) -> tuple[dict[str, str], list[tuple[re.Pattern[str], st
         document = tomllib.loads(read_regular(path, _BYTES_MAX).decode("utf-8-sig"))
         entries = document.get("accepted", [])
         if not isinstance(entries, list):
-            raise TypeError("`accepted` is no table in two pairs of brackets")
+            raise TypeError("`accepted` is not a table in two pairs of brackets")
         found = [(each.get("id"), each.get("pattern"), str(each.get("reason", "")).strip()) for each in entries]
     except FileNotFoundError:
         return {}, []
@@ -102,7 +102,7 @@ def _compiled(path: Path, pattern: str) -> re.Pattern[str]:
         return re.compile(pattern)
     except (re.error, RecursionError, OverflowError) as error:
         raise ConfigError(
-            f"{path.name} has the pattern `{pattern}`, which is no regular expression: {error}",
+            f"{path.name} has the pattern `{pattern}`, which is not a regular expression: {error}",
             hint="put a backslash before what is meant as it stands",
         ) from None
 
@@ -136,7 +136,7 @@ def _silenced(source: Source) -> list[tuple[int, int, set[str], str]]:
             unknown = sorted(names - OPERATORS.keys())
             if unknown:
                 raise ConfigError(
-                    f"{source.shown}:{line} names `{unknown[0]}`, which is no operator",
+                    f"{source.shown}:{line} names `{unknown[0]}`, which is not an operator",
                     hint=f"there are {', '.join(OPERATORS)}",
                 )
             if not match[2].strip():

@@ -158,7 +158,7 @@ class _Command:
         self._here, self._command, self._seconds = here, command, seconds
         self._sources = {source.shown: source for source in sources}
         if shutil.which(command[0]) is None:
-            raise ConfigError(f"`{command[0]}` cannot be run: there is no such command", hint="check `--tests`")
+            raise ConfigError(f"`{command[0]}` cannot be run: the command does not exist", hint="check `--tests`")
 
     def refuse_useless(self) -> None:
         """Refuse a command that fails on the unchanged program, or uses another copy of it.

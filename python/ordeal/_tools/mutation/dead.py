@@ -1,4 +1,4 @@
-"""Find what cannot matter, with the proof, and what perhaps does not: a change of it is no gap in the tests."""
+"""Find what cannot matter, with the proof, and what perhaps does not: a change of it is not a gap in the tests."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ _Threads = dict[str, tuple[bytes, bytes]]
 #: What a fork may take beyond what there is when it begins, in MiB.
 MEMORY_MIB = 1024
 _SAID_BYTES_MAX = 1 << 26
-#: So many times as many forks may be there as run at a time, the others asleep; and how often they are looked at.
+#: How many times as many forks may exist as run at a time, the others asleep; and how often they are looked at.
 _ASLEEP_FACTOR, _ASLEEP_SECONDS = 4, 0.25
 #: How long a fork that is late is looked at for whether it does anything.
 _LOOK_SECONDS = 0.1
@@ -40,7 +40,7 @@ class _ForkLimits:
 
 
 def limit_memory(mib: int) -> None:
-    """Let forks take so many MiB beyond what there is when they begin, or what the original takes in all."""
+    """Limit forks to this many MiB beyond what they begin with, or beyond what the original takes in all."""
     _ForkLimits.memory_mib = mib
 
 
@@ -59,7 +59,7 @@ def memory_peak() -> int:
 class Job:
     """What a fork does, with ``say`` to report, and its limits: seconds of CPU (0 for none) and of wall time.
 
-    The wall time counts anew from each report. After ``asleep`` seconds in which none of its threads has run at all,
+    The wall time counts from the last report. After ``asleep`` seconds in which none of its threads has run at all,
     it is late as well. What ``is_original`` runs without a mutant, and may take any memory.
     """
 
@@ -73,7 +73,7 @@ class Job:
 
 @dataclass(slots=True)
 class Ended:
-    """What a fork said, and how it ended: ``signal`` is 0 where it ended by itself.
+    """What a fork said, and how it ended: ``signal`` is 0 where it exited.
 
     ``is_blocked`` is whether it was late, and neither it nor what it had started was doing anything.
     """
@@ -142,7 +142,7 @@ class _Fork:
             self.looked, self.seen = now, found
 
     def is_late(self, now: float) -> bool:
-        """Return whether its time is over."""
+        """Return True if it timed out."""
         return self.deadline <= now or (self.is_asleep and now - self.woken >= self.job.asleep)
 
 
@@ -238,7 +238,7 @@ def _be(job: Job, pipe: int, before: set[int | signal.Signals], memory: int) -> 
         begins = "raised"
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
         job.run(say)
-    except BaseException as error:  # noqa: BLE001 - whatever the program raises, it must not go on as its parent
+    except BaseException as error:  # noqa: BLE001 - after any error of the program, it must not go on as its parent
         with suppress(BaseException):
             say({begins: f"{type(error).__name__}: {error}"[:300]})
     finally:

@@ -20,12 +20,12 @@ Lines = set[tuple[str, int]]
 class LineCoverage:
     """Collects the lines that run in files, from ``start`` to ``stop``; ``take`` returns those since the last call.
 
-    With ``beside``, a file that need not be there, the lines of other processes are collected, too: of forks, and of
+    With ``others``, a file that need not exist, the lines of other processes are collected, too: of forks, and of
     interpreters that begin with our ``sitecustomize``.
     """
 
-    def __init__(self, paths: set[str], beside: Path | None = None) -> None:
-        self._paths, self._beside = paths, beside
+    def __init__(self, paths: set[str], others: Path | None = None) -> None:
+        self._paths, self._beside = paths, others
         self._lines: Lines = set()
         self._read = 0
         self._by_process: dict[int, Lines] = {}
@@ -47,7 +47,7 @@ class LineCoverage:
         sys.monitoring.free_tool_id(self._tool)
 
     def take(self) -> Lines:
-        """Return the lines that have run since the last call, and count anew."""
+        """Return the lines that have run since the last call, and reset them."""
         lines, self._lines = self._lines, set()
         self._restart()
         return lines
@@ -123,7 +123,7 @@ class SourceReads:
 
 
 def _is_read_as_text(frame: FrameType | None) -> bool:
-    """Return whether a file is opened by the program or its tests, through whatever of the standard library."""
+    """Return whether a file is opened by the program or its tests, directly or through the standard library."""
     while frame is not None:
         name = str(frame.f_globals.get("__name__", ""))
         first = name.partition(".")[0]

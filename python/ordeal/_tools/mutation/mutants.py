@@ -51,7 +51,7 @@ _ARID_GUARD = re.compile(r"if\s+((typing\.)?TYPE_CHECKING|__name__\s*==)")
 _HAS_DOCSTRING = 0x4000000
 #: What loads the first constant, as bytes of the code.
 _FIRST_LOADED = [bytes((opcode, 0)) for opcode in dis.hasconst if opcode < 256]
-#: A statement of so many bytes outside of functions is a table of data, which takes minutes to compile for each number.
+#: A statement of this many bytes outside functions is a table of data, which takes minutes to compile for each number.
 _TABLE_BYTES = 4096
 _NO_COVER = re.compile(rb"#\s*pragma:\s*no cover")
 
@@ -93,7 +93,7 @@ class Mutant:
 
 
 def mutants_of(source: Source, operators: Sequence[str]) -> list[Mutant]:
-    """Return the mutants that these operators make, in the order of the file; of two that are alike, the first.
+    """Return the mutants that these operators make, in the order of the file; of two equal ones, the first.
 
     A mutant that compiles to the code of the original can be noticed by nothing: it is none.
     """
@@ -110,7 +110,7 @@ class Made:
 
 
 def made_of(source: Source, operators: Sequence[str]) -> Made:
-    """Return the mutants that these operators make, and what they make beside them that is none."""
+    """Return the mutants that these operators make, and what they make that is not a mutant."""
     made = Made([], [], [])
     for mutant, kind in _sorted_out(source, _all(source, operators)):
         getattr(made, kind).append(mutant)
@@ -305,7 +305,7 @@ def _sorted_out(source: Source, mutants: Iterable[Mutant]) -> Iterator[tuple[Mut
 
 
 class _Units:
-    """Compiles what tells whether a mutant does what the original does: its function, or statement of the module."""
+    """Compiles what shows whether a mutant does what the original does: its function, or statement of the module."""
 
     def __init__(self, source: Source) -> None:
         self._source = source
@@ -339,7 +339,7 @@ def equals_original(source: Source, mutant: Mutant) -> bool:
 
 
 def _instructions(code: types.CodeType) -> tuple[object, ...]:
-    """Return what code does, without the names and constants that stand beside it and are never used."""
+    """Return what code does, without the names and constants that it never uses."""
     instructions = list(dis.get_instructions(code))
     # Where nothing jumps, it does not matter how far instructions lie apart.
     jumps = {*dis.hasjrel, *dis.hasjabs}
@@ -368,7 +368,7 @@ def compiled_unit(source: Source, text: bytes, function: tuple[int, int] | None)
 
 def _compiled(text: bytes, source: Source, flags: int) -> types.CodeType:
     with warnings.catch_warnings():
-        # A mutant may well call a tuple, or take an item of None: that is no mistake of whoever asks.
+        # A mutant may well call a tuple, or take an item of None: that is not a mistake of the caller.
         warnings.simplefilter("ignore", SyntaxWarning)
         code: types.CodeType = compile(text, str(source.path), "exec", flags, dont_inherit=True)
     return code

@@ -315,7 +315,7 @@ def body_none(source: Source, node: ast.AST) -> Iterator[Change]:
 
 
 def body_value(source: Source, node: ast.AST) -> Iterator[Change]:
-    """Yield the whole body of a function to ``return`` of a plain value of the type it returns, if that is told."""
+    """Yield the whole body of a function to ``return`` of a plain value of the type it returns, if that is declared."""
     if isinstance(node, Function) and (body := _body_of(node)):
         for value in _PLAIN_VALUES.get(_returned_type(source, node), ()):
             yield _returning(source, node, body, value)

@@ -1,4 +1,4 @@
-"""An interpreter of its own for each judge: what starts it and reads its answers, and what it begins with."""
+"""A separate interpreter for each judge: what starts it and reads its answers, and what it begins with."""
 
 from __future__ import annotations
 

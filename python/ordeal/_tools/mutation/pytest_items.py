@@ -14,7 +14,7 @@ import pytest
 
 #: The type of what a test raised, for all assertions.
 ASSERTED = "AssertionError"
-#: What is told the number of each test that is about to run.
+#: Receives the number of each test that is about to run.
 Before = Callable[[int], object]
 
 
@@ -26,7 +26,7 @@ def same_chance() -> None:
 
 
 def kind_of(error: BaseException) -> str:
-    """Return what is told of what a test has raised."""
+    """Return the report on what a test has raised."""
     asserted = isinstance(error, AssertionError | pytest.fail.Exception)
     return ASSERTED if asserted else type(error).__name__
 

@@ -125,7 +125,7 @@ def _judge(order: TestOrder, say: Say, sources: list[Source]) -> None:
 
 
 class _Refusing:
-    """Says why no verdict is possible, and ends the process: whatever plugins do at the end might hide it."""
+    """Says why no verdict is possible, and ends the process: work that plugins do at the end might hide it."""
 
     def __init__(self, say: Say) -> None:
         self._say = say
@@ -158,12 +158,12 @@ def _silent_pytest(arguments: list[str], plugins: list[Any], tests: Sequence[str
 
 
 def _reason_in(text: str) -> str:
-    """Return the line that says best why pytest cannot go on: an error of its own, or the last of a traceback."""
+    """Return the line that says best why pytest cannot go on: its own error, or the last of a traceback."""
     text, _, advice = _ESCAPES.sub("", text).partition("\nHINT: ")
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     own = [line for line in lines if _OWN_ERROR.match(line)][:1]
     raised = [line for line in lines if line.startswith(("E  ", "INTERNALERROR> "))][-1:]
-    # That two files of tests have one name is told in several lines, none of which says it alone.
+    # pytest takes several lines to report two test files of one name; none is enough alone.
     (reason,) = own or raised or ([" ".join(lines)] if advice else lines[-1:]) or ["it says nothing"]
     return one_line(_OWN_ERROR.sub("", reason).removeprefix("INTERNALERROR> ").removeprefix("E  ").strip())
 

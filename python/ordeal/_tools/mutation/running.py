@@ -1,4 +1,4 @@
-"""Has mutants judged by the pytest suite of a project, in an interpreter of its own: this process runs none of it."""
+"""Has mutants judged by the pytest suite of a project, in a separate interpreter: this process runs none of it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Judgement:
     Attributes:
         tests: how many tests passed without a mutant, and may notice one.
         names: all tests that pytest collected.
-        reached: the files of which tests run anything, or import.
+        reached: the files that tests import or run a part of.
         flaky: tests that did not pass twice, and saved failures that still fail; they judge nothing.
         seconds: how long all took, and ``cpu_seconds`` of all processes.
         drawn_from: how many mutants there are, where those judged are a sample; else 0.
@@ -100,7 +100,7 @@ def judge_with_pytest(
     second until then, with how far they are.
 
     A mutant may take ``memory`` MiB more than the original has when its tests are collected. With ``leave_out_failing``
-    tests that fail on the original judge nothing; otherwise there is no verdict.
+    tests that fail on the original judge nothing; otherwise no verdict is possible.
 
     After ``budget`` seconds those that have no verdict are left: one mutant of each line is judged before all others.
 

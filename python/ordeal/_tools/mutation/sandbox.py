@@ -1,4 +1,4 @@
-"""A sandbox for judges: whatever a mutant writes, deletes or starts is gone with it, and nothing outside changes.
+"""A sandbox for judges: all that a mutant writes, deletes or starts is gone with it, and nothing outside changes.
 
 Where the system allows it, a judge and each fork of it get user, mount and process namespaces. All files are
 read-only there; above the project and the folders of temporary files lies an overlay in memory, whose size is limited.
@@ -67,7 +67,7 @@ class Sandbox:
     """Where judges work.
 
     Attributes:
-        root: the project, of which all may be written as if it were a copy.
+        root: the project, which may be written as if it were a copy.
         scratch: a folder that is removed with the sandbox.
         folder: where commands begin, as they see it.
         limit: the most MiB that a fork may write.

@@ -21,7 +21,7 @@ _SKIPPED = {"tests", "test", "build", "dist", "docs", "node_modules", "__pycache
 _LINES = re.compile(r"(.+\.py):([0-9]{1,9})(?:-([0-9]{1,9}))?")
 _DOTTED = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
 _HUNK = re.compile(r"@@ -\S+ \+(\d+)(?:,(\d+))? @@")
-#: A diff as we read it, whatever the settings of git are.
+#: A diff as we read it, under any settings of git.
 _PLAIN_DIFF = (
     *(
         "-c",
@@ -200,14 +200,14 @@ def _is_test(path: Path) -> bool:
 
 
 def changed_lines(reference: str, folder: Path) -> dict[Path, set[int]]:
-    """Return, by file, the lines that differ from a commit, as git tells. New files count whole.
+    """Return, by file, the lines that differ from a commit, by git. New files count whole.
 
     Raises:
-        ConfigError: git knows no such commit, or there is no git.
+        ConfigError: git knows no such commit, or is missing.
     """
     if reference.startswith("-"):
         # It would be an option of git.
-        raise ConfigError(f"`{reference}` is no commit", hint=_SINCE_HINT)
+        raise ConfigError(f"`{reference}` is not a commit", hint=_SINCE_HINT)
     diff = _git([*_PLAIN_DIFF, reference, "--", "*.py"], folder)
     found: dict[Path, set[int]] = {}
     lines: set[int] = set()

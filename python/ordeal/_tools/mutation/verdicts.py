@@ -15,11 +15,11 @@ from ordeal._tools.mutation.source import Source
 Word = Literal["killed", "timeout", "memory", "crash", "survived", "uncovered", "dead", "not run"]
 DETECTED: tuple[Word, ...] = ("killed", "timeout", "memory", "crash")
 WORDS: tuple[Word, ...] = (*DETECTED, "survived", "uncovered", "dead", "not run")
-#: The operators that take out all that a statement does: a survivor within tells no more.
+#: The operators that take out all that a statement does: a survivor within adds nothing.
 WHOLE_STATEMENTS = ("delete_statement", "chimp", "body_none", "finally_drop")
 #: The note of a survivor that machines saw do something else.
 STATE_DIFFERS = "state differs"
-#: So many standard deviations around a mean hold 95 percent.
+#: This many standard deviations around a mean hold 95 percent.
 _DEVIATIONS = 1.96
 
 
@@ -28,7 +28,7 @@ class Verdict:
     """What became of one mutant: the word, the test that noticed it, how many ran, and what else there is to say.
 
     Of a survivor ``nearest`` is the test that is most about it; ``covering`` are all tests that run it. ``asserted``
-    tells a mutant that an assertion noticed from one that only made the program end in another error. ``doubt`` is why
+    distinguishes a mutant that an assertion noticed from one that only raised another error. ``doubt`` is why
     perhaps nothing needs what a mutant changes that nothing noticed.
     """
 
@@ -86,7 +86,7 @@ class Score:
 
     @property
     def range(self) -> tuple[float, float] | None:
-        """Where the score lies whatever the mutants are that were not judged; None without mutants."""
+        """The range of the score over all verdicts that unjudged mutants could get; None without mutants."""
         every = self.judged + self.not_run
         return (
             (self.detected * 1000 // every / 10, (self.detected + self.not_run) * 1000 // every / 10) if every else None
@@ -186,7 +186,7 @@ class FunctionVerdict:
 
 
 def functions_of(sources: Sequence[Source], verdicts: Iterable[Verdict]) -> list[FunctionVerdict]:
-    """Return the functions of which each other body was judged, in their order."""
+    """Return the functions whose every other body was judged, in their order."""
     judged = {each.mutant.id: each for each in verdicts if each.mutant.operator in BODY_OPERATORS}
     found: dict[tuple[str, str, tuple[int, int]], list[Verdict | None]] = {}
     for mutant in (each for source in sources if judged for each in mutants_of(source, BODY_OPERATORS)):

@@ -71,7 +71,7 @@ _IN_A_FOLDER = {
     "sqlite3.connect": 1,
 }
 _WRITES = "writes files"
-#: The reasons for a refusal that a folder of its own may help against.
+#: The reasons for a refusal that a separate folder may help against.
 ABOUT_FILES = frozenset({_WRITES, *(reason for event in _IN_A_FOLDER if (reason := _REFUSED.get(event)))})
 
 

@@ -80,15 +80,15 @@ class FoundClass:
     def reasons(self) -> str:
         """Why the class is worth exploring, in a few words."""
         number = len(self.changing)
-        told = [f"{number} {'method changes' if number == 1 else 'methods change'} it" if number else "no state"]
-        return ", ".join([*told, *self.pairs[:3]])
+        parts = [f"{number} {'method changes' if number == 1 else 'methods change'} it" if number else "no state"]
+        return ", ".join([*parts, *self.pairs[:3]])
 
 
 def find_package(name: str | None, folder: Path) -> FoundPackage:
     """Return the package ``name``: of the project in ``folder``, or else installed. Without a name, the project's own.
 
     Raises:
-        ConfigError: there is no such package, there are several, or it has no Python source.
+        ConfigError: the package does not exist, there are several, or it has no Python source.
     """
     if name is None:
         own = _own_packages(folder)
@@ -101,7 +101,7 @@ def find_package(name: str | None, folder: Path) -> FoundPackage:
         return _package(own[0].stem, own[0])
     top = name.partition(".")[0]
     if not all(part.isidentifier() for part in name.split(".")):
-        raise ConfigError(f"`{name}` is no name of a package", hint="write it as in an import: `ordeal init package`")
+        raise ConfigError(f"`{name}` is not a package name", hint="write it as in an import: `ordeal init package`")
     own = [path for path in _own_packages(folder) if path.stem == top]
     path = own[0] if own else _installed(top)
     if path is None:
@@ -169,7 +169,7 @@ def find_classes(package: FoundPackage) -> list[FoundClass]:
         else:
             weight = 1.0
         found += _classes_of(module, file, weight)
-    # A class without state is still worth a try where there is no other.
+    # A class without state is still worth a try where no other exists.
     found = [each for each in found if each.changing or each.pairs] or found
     return sorted(found, key=lambda each: (-each.score, each.path))
 
@@ -191,7 +191,7 @@ def find_class(path: str, folder: Path) -> tuple[FoundPackage, FoundClass]:
     """Return the class that ``module:Class`` names, and its package.
 
     Raises:
-        ConfigError: there is no such class.
+        ConfigError: the class does not exist.
     """
     module, _, name = path.partition(":")
     package = find_package(module, folder)
@@ -202,7 +202,7 @@ def find_class_by_name(package: FoundPackage, name: str) -> FoundClass:
     """Return the class of ``package`` that ``name`` or ``module:name`` names, the first of several.
 
     Raises:
-        ConfigError: there is no such class.
+        ConfigError: the class does not exist.
     """
     known = [each for module, file in package.files for each in _classes_of(module, file, 1.0, every=True)]
     found = next((each for each in known if name in (each.name, each.path)), None)

@@ -1,10 +1,10 @@
-"""Tries the methods of a class in a process of its own: which arguments they take, and what they raise.
+"""Tries the methods of a class in a separate process: which arguments they take, and what they raise.
 
 usage: python -m ordeal._tools.scaffold.probe ORDER, where the file ORDER is JSON with ``class``, ``paths``,
 ``seconds``, ``file_seconds`` for a trial with files, and ``output``, the file for the answer.
 
 Nothing here writes files, starts processes or threads, connects or sleeps: an audit hook refuses it, and a method that
-tries is left out of the machine. A class whose constructor takes a path is tried again with a folder of its own when it
+tries is left out of the machine. A class whose constructor takes a path is tried again with a separate folder when it
 meets files. Each call has a time limit, and the process has limits of memory and CPU.
 """
 
@@ -53,7 +53,7 @@ from ordeal._tools.scaffold.values import (
     typed,
 )
 
-#: So many of what something iterates over are taken.
+#: How many items of an iteration are taken.
 ITEMS_MAX = 100
 CHOICES_MAX = 24
 
@@ -210,7 +210,7 @@ _RETURNED_MAX = 20
 _SEQUENCES = 12
 _SEQUENCE_STEPS = 60
 
-#: Methods after which an object is of no more use, unless one of the second kind begins anew.
+#: Methods after which an object is of no more use, unless one of the second kind opens it again.
 _ENDS = ("close", "shutdown", "disconnect", "terminate", "dispose", "destroy")
 _BEGINS = frozenset(["open", "reopen", "connect", "reconnect", "start", "restart"])
 _ITEMS = ("__getitem__", "__setitem__", "__delitem__", "__contains__", "__call__")
@@ -498,7 +498,7 @@ class _ClassTrial:
             if values is None:
                 values = self._draw(method.chosen)
             result = bounded(lambda: consumed(call(thing, method, values), method))
-        except BaseException as error:  # noqa: BLE001 - whatever a method raises
+        except BaseException as error:  # noqa: BLE001 - a method may raise anything
             if WATCH.reason or isinstance(error, CallTimeoutError | SystemExit):
                 method.refused = WATCH.reason or ("ends the process" if isinstance(error, SystemExit) else "takes long")
             elif count:
@@ -630,7 +630,7 @@ class _ClassTrial:
                 try:
                     thing = self._used()
                     bounded(lambda thing=thing, name=name: getattr(thing, name))  # type: ignore[misc]
-                except BaseException as error:  # noqa: BLE001 - whatever a getter raises
+                except BaseException as error:  # noqa: BLE001 - a getter may raise anything
                     if not isinstance(error, Exception) or WATCH.reason or not self._is_answer(error):
                         break
                     answers.add(type(error))
@@ -664,10 +664,10 @@ def _try_class(path: str, seconds: float, file_seconds: float) -> dict[str, Any]
         cls = getattr(importlib.import_module(module), name)
     except ModuleNotFoundError as error:
         return {"reason": f"it imports `{error.name}`, which is not installed"}
-    except BaseException as error:  # noqa: BLE001 - whatever an import raises
+    except BaseException as error:  # noqa: BLE001 - an import may raise anything
         return {"reason": f"it cannot be imported: {said(error)}"}
     if not isinstance(cls, type):
-        return {"reason": "it is no class"}
+        return {"reason": "it is not a class"}
     package = module.partition(".")[0]
     try:
         found = _ClassTrial(cls, package, deadline).run()

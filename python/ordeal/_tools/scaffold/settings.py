@@ -1,4 +1,4 @@
-"""The files beside a new machine: its entry in ``ordeal.toml``, and what git ignores. What is there stays."""
+"""The files that go with a new machine: its entry in ``ordeal.toml``, and what git ignores. What is there stays."""
 
 from __future__ import annotations
 

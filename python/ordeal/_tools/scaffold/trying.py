@@ -1,4 +1,4 @@
-"""Runs what a new machine needs in processes of its own: the trial of the classes, and the first exploration."""
+"""Runs what a new machine needs in separate processes: the trial of the classes, and the first exploration."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def try_classes(paths: Sequence[str], roots: Sequence[Path], *, seconds: float =
 
 
 def _try_class(path: str, roots: Sequence[Path], seconds: float) -> ClassTry:
-    """Return what a class took and raised, in a process of its own, in an empty folder and with limits."""
+    """Return what a class took and raised, in a separate process, in an empty folder and with limits."""
     # A database waits for its disk at each change; in memory there is nothing to wait for.
     memory = _MEMORY if os.access(_MEMORY, os.W_OK) else None
     with tempfile.TemporaryDirectory(prefix="ordeal-init-", dir=memory) as folder:
@@ -109,7 +109,7 @@ def _try_class(path: str, roots: Sequence[Path], seconds: float) -> ClassTry:
 
 
 def explore(class_path: str, seconds: float, folder: Path, roots: Sequence[Path]) -> dict[str, Any] | str:
-    """Return the JSON report of a short exploration in a process of its own; what it said if there is none."""
+    """Return the JSON report of a short exploration in a separate process; its output if that is missing."""
     arguments = ["explore", class_path, "--max-time", f"{seconds:g}", "--json"]
     paths = [root.absolute() for root in roots]
     limit = seconds + _EXPLORE_GRACE_SECONDS

@@ -178,7 +178,7 @@ DELTAS = Candidate(
     lambda rng: __import__("datetime").timedelta(seconds=rng.randint(0, 3 * 86_400)),
 )
 
-#: What is tried for a parameter of which nothing is known.
+#: What is tried for a parameter when nothing is known about it.
 ANYTHING = (KEY, NAME, LIST, PAIRS, DICT, RECORD, CALLBACK)
 
 _BY_TYPE: dict[str, tuple[Candidate, ...]] = {
@@ -299,7 +299,7 @@ def is_bundle(strategy: str) -> bool:
 
 
 def known_values(annotation: str) -> list[Candidate]:
-    """Return the values for an annotation, if there are any whatever the parameter is called."""
+    """Return the values for an annotation, if they do not depend on the parameter's name."""
     return _by_annotation(annotation)
 
 
@@ -454,7 +454,7 @@ def typed(kind: Any, build: Build) -> list[Candidate]:
 
 
 def is_own(kind: Any) -> bool:
-    """Return whether a type is a class that somebody has written, of which only its objects will do."""
+    """Return True if a type is a class of the user's, so that only its objects will do."""
     return (
         isinstance(kind, type)
         and get_origin(kind) is None

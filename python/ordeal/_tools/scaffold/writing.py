@@ -269,11 +269,11 @@ class _Writer:
         )
 
     def _left_out(self, methods: Sequence[Mapping[str, Any]]) -> str:
-        told = [each for each in methods if each["left_out"]]
-        if not told:
+        left_out = [each for each in methods if each["left_out"]]
+        if not left_out:
             return ""
         lines = ["", "    # Left out, as each call failed or did what a test must not do; write these by hand:"]
-        lines += [f"    #   {each['name']}: {one_line(each['left_out'], limit=WIDTH - 20)}" for each in told]
+        lines += [f"    #   {each['name']}: {one_line(each['left_out'], limit=WIDTH - 20)}" for each in left_out]
         return "\n".join(lines) + "\n"
 
 

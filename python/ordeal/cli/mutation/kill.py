@@ -70,7 +70,7 @@ def _survivors(paths: Sequence[str], exclude: Sequence[str]) -> tuple[list[Sourc
     """Return what survived the last run, in the files that are named if any are; the first of each line first."""
     saved = load(Path.cwd())
     if saved is None:
-        raise ConfigError("there is no run whose survivors to close", hint="`ordeal mutate` judges; or name an id")
+        raise ConfigError("no saved run has survivors to close", hint="run `ordeal mutate` first, or name an id")
     shown = {source.shown for source in sources_of(paths, exclude)} if paths else None
     found = [each.mutant for each in saved.verdicts() if each.word == "survived"]
     found = by_line([each for each in found if shown is None or each.shown in shown])

@@ -33,7 +33,7 @@ def run(given: Mapping[str, Any]) -> int:
     verb, *words = given["paths"]
     saved = load(Path.cwd())
     if saved is None:
-        raise ConfigError(f"there is no run to {verb} from", hint="`ordeal mutate` judges, and keeps what it found")
+        raise ConfigError(f"no saved run to {verb} from", hint="run `ordeal mutate` first")
     if len(words) != 1:
         what = f"one of {', '.join(FORMATS)}" if verb == "report" else "the id of a mutant"
         raise ConfigError(f"`{verb}` needs one word", hint=f"write {what} after it")
@@ -155,13 +155,13 @@ def as_rerun(given: MutateOptions) -> MutateOptions:
     """Return what was given; with the word ``rerun`` first, the changes and files of the last run.
 
     Raises:
-        ConfigError: there is no last run, or it left nothing to judge again.
+        ConfigError: no last run is saved, or it left nothing to judge again.
     """
     if given.paths[:1] != ("rerun",) or Path("rerun").exists():
         return given
     saved = load(Path.cwd())
     if saved is None:
-        raise ConfigError("there is no run to judge again", hint="`ordeal mutate` judges, and keeps what it found")
+        raise ConfigError("no saved run to judge again", hint="run `ordeal mutate` first")
     left = [each.mutant for each in saved.verdicts() if each.word in _OPEN]
     if not left:
         raise ConfigError("the last run left nothing unnoticed", hint="`ordeal mutate` judges all again")

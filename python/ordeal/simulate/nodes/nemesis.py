@@ -1,4 +1,4 @@
-"""Strikes the nodes of a world: after some of its own steps a node crashes, stands still or is cut off, for a while."""
+"""Strikes the nodes of a world: after some steps a node crashes, pauses or is cut off for a while."""
 
 from __future__ import annotations
 

@@ -144,7 +144,7 @@ class World(_native.WorldState):
         """
         if name not in self._nodes:
             known = ", ".join(self._nodes) or "there are none"
-            raise SimulationError(f"there is no node {name!r:.100}", hint=f"the nodes are: {known}")
+            raise SimulationError(f"the world has no node {name!r:.100}", hint=f"the nodes are: {known}")
         return self._nodes[name]
 
     @property

@@ -145,7 +145,7 @@ def _node_fault_text(decision: Decided, faults: Sequence[SimulatedFault]) -> str
     nth = f" {decision.occurrence + 1}" if decision.occurrence else ""
     longest = next((each.longest for each in faults if isinstance(each, NodeFault) and each.kind == decision.kind), 1.0)
     if decision.site == STEP:
-        return f"{who}: {kind}{nth} after {counted(strike_step(value), 'step')} of its own"
+        return f"{who}: {kind}{nth} after {counted(strike_step(value), 'own step')}"
     if decision.site == LENGTH:
         return f"  {kind}{nth} of {who} lasts {length_s(value, 10.0 if kind == 'slow' else longest):.3g} s"
     if kind == "partition":
@@ -247,7 +247,7 @@ _RUNS_ENOUGH = 100
 
 
 def vain_faults(faults: Iterable[SimulatedFault], reach: Report) -> Iterator[str]:
-    """Yield a sentence for each fault that struck nothing, where that is no chance."""
+    """Yield a sentence for each fault that struck nothing, where that is not chance."""
     for fault in faults:
         why = _why(fault, reach)
         if why:

@@ -112,7 +112,7 @@ def steps_watched(running: Callable[[], SimulationLoop | None]) -> Iterator[None
 
 
 def _is_excused(frame: FrameType | None) -> bool:
-    """Return whether it is not a step that takes so long: somebody looks at it, or ordeal looks at all objects."""
+    """Return True if the step is not slow itself: a debugger holds it, or ordeal walks all objects."""
     while frame is not None:
         if frame.f_globals.get("__name__") in _EXCUSED:
             return True

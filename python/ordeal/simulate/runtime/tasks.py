@@ -121,7 +121,7 @@ def _short(name: str) -> str:
 
 
 def _step_type() -> type:
-    """Return the type of what a task gives its loop to call: there is no name for it."""
+    """Return the type of the callback that a task gives its loop, which has no public name."""
     seen: list[Any] = []
     loop: Any = SimpleNamespace(get_debug=lambda: False, call_soon=lambda callback, **_: seen.append(callback))
     coroutine = asyncio.sleep(0)

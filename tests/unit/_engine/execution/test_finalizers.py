@@ -93,7 +93,7 @@ class Missing(Closing):
 
 
 class Choosing(Closing):
-    """Calls what an attribute holds, which is no method."""
+    """Calls what an attribute holds, which is not a method."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -214,7 +214,7 @@ def reason(outcome: DatabaseOutcome) -> str:
     """The one reason for which nothing was saved."""
     assert outcome.saved == 0
     (text,) = outcome.reasons
-    assert text.startswith("Hypothesis by itself does not find ")
+    assert text.startswith("Hypothesis alone does not find ")
     assert text.endswith(".")
     return text
 
@@ -286,7 +286,7 @@ def test_a_failure_that_needs_buggify_cannot_be_said(tmp_path: Path) -> None:
     steps = [TraceStep("rule", "read"), TraceStep("rule", "read", choices={BUGGIFY_ARGUMENT: [True]})]
     run = tape_of(Trace(1, 42, "tests:Saved", steps=steps), driver)
     assert isinstance(driver.execute(_native.Replay(run)).error, EOFError)
-    assert "it needs a point of buggify" in reason(save_to_database(driver, [run]))
+    assert "it needs a buggify point" in reason(save_to_database(driver, [run]))
 
 
 @pytest.mark.parametrize("why", [SkipTest("it asks to be skipped"), type("End", (BaseException,), {})("End ends")])

@@ -217,7 +217,7 @@ def test_a_step_that_takes_long_is_no_lack_of_progress(monkeypatch: pytest.Monke
             time.sleep(next(waits))
 
     monkeypatch.setattr(worker_pool, "IDLE_SECONDS_MAX", 3.0)
-    # A copy is no step, and may take long itself where the machine is busy.
+    # A copy is not a step, and may take long itself where the machine is busy.
     result = Explorer(Slow, workers=1, isolate=True, tuning=Tuning(checkpoint_kind="replay")).run(
         max_runs=2, steps_per_run=1
     )

@@ -78,7 +78,7 @@ def test_a_target_that_cannot_be_read_any_more_is_noted_with_its_path(make_modul
     targets = resolve_targets(["one"])
     Path(str(module.__file__)).write_text("def broken(:\n")
     (note,) = result_of(Totals(tally=Tally(runs=5), edges=1), targets).notes
-    assert note == f"{module.__file__} is no valid Python, or gone, so its coverage is not known."
+    assert note == f"{module.__file__} is not valid Python, or gone, so its coverage is not known."
 
 
 @pytest.mark.parametrize(("swarm", "told"), [(True, True), (False, False), (None, False)])

@@ -318,7 +318,7 @@ class TestBadFiles:
         trace.save(tmp_path / "seed-1.json")
         replay = replay_seed(tmp_path / "seed-1.json")
         assert replay.status is SeedStatus.UNREADABLE
-        assert replay.reason.endswith("records no failure, so it is no seed")
+        assert replay.reason.endswith("records no failure, so it is not a seed")
 
 
 class TestContainment:

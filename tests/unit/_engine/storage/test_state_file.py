@@ -338,7 +338,7 @@ class TestSaving:
 
 class TestRefusing:
     def test_no_file(self, tmp_path: Path) -> None:
-        assert refusal(tmp_path / "state") == f"there is no state {tmp_path / 'state'}"
+        assert refusal(tmp_path / "state") == f"the state {tmp_path / 'state'} does not exist"
 
     def test_no_regular_file(self, tmp_path: Path) -> None:
         assert refusal(tmp_path) == f"cannot read the state {tmp_path}: Is a directory"

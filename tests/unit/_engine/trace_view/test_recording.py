@@ -1,4 +1,4 @@
-"""Recording a trace: what each step did, in a process of its own that may do anything."""
+"""Recording a trace: what each step did, in a separate process that may do anything."""
 
 from __future__ import annotations
 

@@ -188,7 +188,7 @@ ACTS: dict[str, Callable[[], Any]] = {
     "recurses": _recurses,
     "is long": lambda: "x" * 2**26,
     "is ANSI": lambda: "\x1b[31m\x1b]0;title\x07\r\n" * 100,
-    "is no text": lambda: 7,
+    "is not text": lambda: 7,
     "is odd": lambda: "\ud800\u202e\x00</script>",
     "is a hostile text": lambda: HostileText("x" * 1_000),
 }

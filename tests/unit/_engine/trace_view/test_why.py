@@ -172,7 +172,9 @@ def test_a_step_that_nothing_needs_is_named(variants: Variants) -> None:
     twice = tape_with([*variants.steps[:3], (kind, target, origin + 1_000, arguments), *variants.steps[3:]], variants)
     views = explained().steps
     said = why.roles(twice, why.removals(twice), [*views[:3], views[2], *views[3:]])
-    unneeded = [each.step for each in said if each.said.startswith("not needed: without it the trace fails alike")]
+    unneeded = [
+        each.step for each in said if each.said.startswith("not needed: without it the trace fails the same way")
+    ]
     assert unneeded == [3, 4]
 
 

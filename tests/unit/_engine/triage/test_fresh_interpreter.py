@@ -197,7 +197,7 @@ class TestReplay:
     ) -> None:
         trace = failing("SEEN.append(1)\nif len(SEEN) > 1: return")
         other = failing("os._exit(0)", "leaving")
-        # Found by the interpreter itself; what it prints is no answer.
+        # Found by the interpreter itself; what it prints is not an answer.
         make_module("import os\ndel os.pidfd_open\nprint('{}\\n[')", "sitecustomize", import_it=False)
         monkeypatch.setenv("PYTHONPATH", f"{tmp_path}{os.pathsep}{os.environ['PYTHONPATH']}")
         monkeypatch.delattr(os, "pidfd_open")

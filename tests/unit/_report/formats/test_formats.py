@@ -228,7 +228,7 @@ def test_every_document_gives_a_valid_file(name: str, seeds: range, tmp_path: Pa
         document = json.loads(json.dumps(make_document(seed)))
         text = written(name, document, tmp_path)
         assert_valid(name, text, document)
-        # No text of the program moves the cursor of a terminal that shows the file, or is no character.
+        # No text of the program moves the cursor of a terminal that shows the file, or is not a character.
         assert text.translate({10: None, 9: None}).isprintable()
 
 

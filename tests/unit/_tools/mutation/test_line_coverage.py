@@ -67,7 +67,7 @@ def test_lines_of_a_fork_stay_while_it_lives(tmp_path: Path) -> None:
     ran, says = os.pipe()
     tester = os.fork()
     if tester == 0:
-        # What watches forks can never be taken off again, so this is no process of the tests.
+        # What watches forks can never be taken off again, so this is not a process of the tests.
         coverage = LineCoverage({path}, beside)
         coverage.start()
         child = os.fork()

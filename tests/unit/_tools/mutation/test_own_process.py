@@ -1,4 +1,4 @@
-"""A judge in a process of its own answers who asked, and never outlives it."""
+"""A judge in a separate process answers who asked, and never outlives it."""
 
 from __future__ import annotations
 

@@ -171,7 +171,7 @@ def test_new_files_may_have_any_name_and_lead_nowhere(tmp_path: Path) -> None:
 
 def test_an_option_is_no_commit(tmp_path: Path) -> None:
     _repository(tmp_path)
-    with pytest.raises(ConfigError, match="is no commit"):
+    with pytest.raises(ConfigError, match="is not a commit"):
         changed_lines(f"--output={tmp_path / 'written'}", tmp_path)
     assert not (tmp_path / "written").exists()
 

@@ -67,7 +67,7 @@ def test_a_class_is_found_by_its_path(tmp_path: Path) -> None:
     [
         (None, "no package is in this folder"),
         ("no_such_package", "no package named `no_such_package`"),
-        ("a-b", "`a-b` is no name of a package"),
+        ("a-b", "`a-b` is not a package name"),
     ],
 )
 def test_what_is_not_there_is_named(target: str | None, message: str, tmp_path: Path) -> None:

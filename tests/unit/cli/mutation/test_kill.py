@@ -41,8 +41,8 @@ def id_of(capsys: pytest.CaptureFixture[str]) -> str:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ([], "there is no run whose survivors to close"),
-        (["shop.py"], "there is no run whose survivors to close"),
+        ([], "no saved run has survivors to close"),
+        (["shop.py"], "no saved run has survivors to close"),
         (["zzz", "shop.py"], "no mutant has the id `zzz`"),
         (["", "shop.py"], "ids begin with ``"),
         (["zzz", "shop.py", "-o", "shop.py"], "`shop.py` exists"),

@@ -171,7 +171,7 @@ def test_what_a_clog_does_is_told() -> None:
         Decided.from_label(f"clog | a | {site} | 0", value) for site, value in (("its steps", 4), ("in what way", 15))
     ]
     texts = [decision_text(each, [simulate.clog()]) for each in decided]
-    assert texts == ["a: clog after 4 steps of its own", "  what a sends and gets takes 10 s longer"]
+    assert texts == ["a: clog after 4 own steps", "  what a sends and gets takes 10 s longer"]
     assert needed_text(decided) == "1 clog"
 
 

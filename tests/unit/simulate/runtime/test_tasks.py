@@ -60,7 +60,7 @@ def test_many_tasks_of_one_function_have_names_of_their_own() -> None:
 
 
 class _Plain(Coroutine[Any, Any, int]):
-    """A coroutine that is no function's."""
+    """A coroutine that is not a function's."""
 
     def send(self, value: Any) -> Any:
         raise StopIteration(5)

@@ -1,7 +1,7 @@
 """Runs one member: starts the process that explores, reports to the board how it is, and ends it with the fleet.
 
 ``python -m ordeal._engine.parallel.fleet.agent`` is what every launcher runs somewhere, for the member that the
-environment describes. It stops by itself when the launcher is gone, so that a killed launcher leaves no member behind.
+environment describes. It stops when the launcher is gone, so that a killed launcher leaves no member behind.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ EXPLORER_MODULE = "ordeal.cli.fleet.member"
 BEAT_SECONDS = 1.0
 BEAT_SECONDS_MAX = 10.0
 BEATS_PER_SECOND = 200.0
-#: A member stops when its launcher has said nothing for this long, unless it was told that the launcher leaves.
+#: A member stops when its launcher has said nothing for this long, unless the launcher announced that it leaves.
 LEASE_SECONDS = 30.0
 #: How long the process that explores may take to report when it is to stop.
 STOP_SECONDS = 45.0
@@ -64,7 +64,7 @@ _NUMBER_VARIABLES = ("ORDEAL_FLEET_MEMBER", "SLURM_ARRAY_TASK_ID", "JOB_COMPLETI
 
 @dataclass(slots=True)
 class _Lease:
-    """Tells if the launcher is there: it changes its record all the time. No clock but that of this machine counts."""
+    """Checks if the launcher is alive: it keeps changing its record. Only the clock of this host counts."""
 
     seen: object = None
     since: float = field(default_factory=time.monotonic)
@@ -91,7 +91,7 @@ class Agent:
     ) -> None:
         """``say`` writes what went wrong to the log of whoever started this member.
 
-        An ``attempt`` of 0 is one of a scheduler, which starts lost members again by itself.
+        An ``attempt`` of 0 comes from a scheduler that restarts lost members.
         """
         self._task = task
         self._say = say
@@ -114,7 +114,7 @@ class Agent:
         self._stops = 0
 
     def stop(self) -> None:
-        """End the member soon, and at once when it is told so twice. May be called from a handler of signals."""
+        """End the member soon, and at once on a second call. May be called from a signal handler."""
         self._stops += 1
 
     def run(self) -> int:
@@ -169,7 +169,7 @@ class Agent:
             self._record |= {f"past_{name}": total_of(former, name) for name in _PAST}
             self._record["restarts"] = number_of(former, "restarts")
             if text_of(former, "state") != "waiting":
-                # A cluster starts lost tasks again by itself, too.
+                # A cluster restarts lost tasks, too.
                 self._record["restarts"] += 1
             self._since = min(number_of(former, "since") or self._since, self._since)
             self._record["since"] = self._since
@@ -253,7 +253,7 @@ class Agent:
 
 
 def beat_seconds(members: int) -> float:
-    """Return how often each of so many members says how it is."""
+    """Return how often each of this many members reports."""
     return min(max(BEAT_SECONDS, members / BEATS_PER_SECOND), BEAT_SECONDS_MAX)
 
 

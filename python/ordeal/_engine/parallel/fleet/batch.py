@@ -69,7 +69,7 @@ class BatchLauncher(Launcher):
     def close(self) -> None:
         if not self._is_submitted:
             return
-        # The board has told them to end; those that still wait in the queue never start.
+        # The board has ended them; those that still wait in the queue never start.
         with contextlib.suppress(FleetError):
             self.cancel(waiting=True)
         deadline = time.monotonic() + END_SECONDS

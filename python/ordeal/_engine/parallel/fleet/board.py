@@ -213,7 +213,7 @@ class Growth:
 def edges_over_time(records: Iterable[Record]) -> list[tuple[float, int]]:
     """Return when the best of all members had how many edges, in seconds since the first of them started.
 
-    Records come from a store that others can write, so what is no point in them is left out.
+    Records come from a store that others can write, so what is not a point in them is left out.
     """
     started = [(number_of(record, "since"), record) for record in records if text_of(record, GROWTH)]
     first = min((since for since, _ in started), default=0.0)

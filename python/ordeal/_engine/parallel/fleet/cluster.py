@@ -140,7 +140,7 @@ class ClusterLauncher(Launcher):
 
     @override
     def close(self) -> None:
-        """Let members end by themselves, which the board tells them to, then cancel what is left."""
+        """Wait for the members to obey the board and end, then cancel what is left."""
         if self.members and not self._away_since:
             with contextlib.suppress(Exception):
                 self.cancel(END_SECONDS)
@@ -155,7 +155,7 @@ def project_of(plan: FleetPlan) -> Path | None:
     """Return the folder of the project that is sent to the members, None if none is.
 
     Raises:
-        ConfigError: there is no such folder.
+        ConfigError: the folder does not exist.
     """
     given = plan.options.project
     if given == "none":
@@ -221,7 +221,7 @@ def _host_and_port(address: str, default: int) -> tuple[str, int]:
     """Return host and port of ``scheme://HOST:PORT``.
 
     Raises:
-        ConfigError: there is no host in it, or no valid port.
+        ConfigError: it has no host, or no valid port.
     """
     try:
         parts = urlsplit(address)

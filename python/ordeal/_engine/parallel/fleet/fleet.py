@@ -53,7 +53,7 @@ _WORTH_SECONDS = 3.0
 _NOTES_MAX = 10
 _NAMES_MAX = 5
 _DONE = ("ended", "failed")
-#: Why a member ended that was told to, by this launcher or by somebody else.
+#: Why a member ended on request, of this launcher or of another process.
 _STOPPED = "interrupted"
 
 

@@ -118,7 +118,7 @@ class Arrivals:
             self.found += new
 
     def close(self, *, seconds: float = END_SECONDS) -> None:
-        """End the process and what it started, after ``seconds`` if it does not end by itself."""
+        """End the process and what it started, unless it ends within ``seconds``."""
         assert self._process.stdin is not None
         with contextlib.suppress(OSError):
             self._process.stdin.close()

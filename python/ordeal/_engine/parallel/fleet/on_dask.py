@@ -63,7 +63,7 @@ class DaskLauncher(ClusterLauncher):
         if self._client is not None:
             with contextlib.suppress(Exception):
                 self._client.close(timeout=5)
-            # A client that lost its scheduler closes by itself, and leaves its thread, in which nothing can be forked.
+            # A client that lost its scheduler closes, and leaves its thread, in which nothing can be forked.
             self._client._loop_runner.stop(timeout=5)
 
     @override

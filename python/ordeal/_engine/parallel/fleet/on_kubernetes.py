@@ -18,7 +18,7 @@ from ordeal.errors import ConfigError
 
 #: The secret that has the address of a store with a password, and the key in it.
 SECRET, SECRET_KEY = "ordeal-store", "url"
-#: Why a pod waits that will not start by itself, and how long all pods wait so, or are none, until the fleet ends.
+#: Why a pod waits that will never start, and how long all pods may wait so, or be missing, until the fleet ends.
 STUCK = (
     *("CreateContainerConfigError", "CreateContainerError", "InvalidImageName"),
     *("ErrImageNeverPull", "ErrImagePull", "ImagePullBackOff"),

@@ -10,7 +10,7 @@ from ordeal._engine.parallel.fleet.cluster import ClusterLauncher, library, list
 from ordeal._engine.parallel.fleet.plan import FleetPlan
 
 PACKAGE = "ray[client]"
-#: How long Ray's client tries to reach a head again by itself. A head that refuses a client, as one of another version
+#: How long Ray's client retries to reach a head. A head that refuses a client, as one of another version
 #: does, waits for it as long, and the client waits for the head.
 RECONNECT_SECONDS = 4
 #: How long a node may take to answer that is asked before a member is given to it, and how many are asked.

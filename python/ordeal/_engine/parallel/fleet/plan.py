@@ -33,7 +33,7 @@ _NOT_SEARCHED = LEFT_OUT | {"site-packages", "dist-packages"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemberTask:
-    """What every member of a fleet is told. ``init`` and ``run`` are options of the Explorer that JSON can hold.
+    """What every member of a fleet receives. ``init`` and ``run`` are options of the Explorer that JSON can hold.
 
     ``seconds`` is the time of the fleet; its launcher's record says how much is left. ``members`` is how many there
     are, and ``alone`` whether no launcher waits for them. ``path`` are the folders where the project may be, and

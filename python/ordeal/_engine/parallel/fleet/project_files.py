@@ -58,7 +58,7 @@ def pack(project: Path, store: str) -> Sent:
     """Pack a project. ``store`` is the fleet's.
 
     Raises:
-        ConfigError: it is too large, or there is no git to list what belongs to it.
+        ConfigError: it is too large, or git, which lists what belongs to it, is missing.
         OSError: it cannot be packed.
     """
     spellings = _spellings(store)
@@ -168,7 +168,7 @@ def _listed(folder: Path, above: tuple[str, ...]) -> Iterator[str]:
             if path.is_file():
                 yield name
             continue
-        # A link to a folder, or another repository. What leads back is no part of the project.
+        # A link to a folder, or another repository. What leads back is not a part of the project.
         real = os.path.realpath(path)
         if _ANYWHERE.isdisjoint(name.split("/")) and not any(
             f"{each}/".startswith(f"{real}/".replace("//", "/")) for each in above

@@ -1,4 +1,4 @@
-"""Lets the interpreters that tests start meet a mutant also where a test gives them an environment of its own."""
+"""Lets the interpreters that tests start meet a mutant also where a test gives them another environment."""
 
 from __future__ import annotations
 
@@ -55,10 +55,10 @@ def _handing_down[**P, T](original: Callable[P, T], at: int) -> Callable[P, T]:
 def environment_of(given: Mapping[Any, Any] | None) -> Mapping[Any, Any] | None:
     """Return an environment with what our ``sitecustomize`` needs; the given one if it has that, or needs none."""
     found = os.environ if given is None else given
-    told = {name: os.environ[name] for name in (LINES, WATCHED, MUTANT, TREE) if name in os.environ}
-    if not told or not all(isinstance(each, str) for pair in found.items() for each in pair):
+    sent = {name: os.environ[name] for name in (LINES, WATCHED, MUTANT, TREE) if name in os.environ}
+    if not sent or not all(isinstance(each, str) for pair in found.items() for each in pair):
         return given
     ours = str(Path(sitecustomize.__file__).parent)
-    if ours in found.get(_PATH, "").split(os.pathsep) and all(found.get(name) == text for name, text in told.items()):
+    if ours in found.get(_PATH, "").split(os.pathsep) and all(found.get(name) == text for name, text in sent.items()):
         return given
-    return {**found, **told, **begins_with_ours(found)}
+    return {**found, **sent, **begins_with_ours(found)}

@@ -1,6 +1,6 @@
 """Runs first in each interpreter that a judged test starts: it sees the mutant, and says which lines it runs.
 
-Whatever the interpreter is, this must neither fail nor print: it uses the standard library alone, and where Python has
+In no interpreter may this fail or print: it uses the standard library alone, and where Python has
 no ``sys.monitoring``, no lines are known. Judges import this module for the same two tasks in their own process.
 """
 
@@ -27,7 +27,7 @@ _real: dict[str, str] = {}
 
 
 def real_path(path: str) -> str:
-    """Return the file that a path names, whatever links lead to it."""
+    """Return the file that a path names, with links resolved."""
     found = _real.get(path)
     if found is None:
         found = _real[path] = os.path.realpath(path)
@@ -76,7 +76,7 @@ def keep_from_rewriting(path: str) -> None:
         def __getattr__(self, name: str) -> Any:
             return getattr(self._loader, name)
 
-    # Of a class, as before: pytest keeps it in a class of its own, where a function would become a method.
+    # Of a class, as before: pytest keeps it in a class, where a function would become a method.
     def find_spec(_cls: type, fullname: str, path_of: Any = None, target: Any = None) -> Any:
         found = original(fullname, path_of, target)
         if found is not None and found.loader is not None and real_path(str(found.origin)) == path:
@@ -94,7 +94,7 @@ def watch(tool: int, paths: set[str], found: Callable[[str, int], None]) -> Call
     """
     events = sys.monitoring.events
     disable = sys.monitoring.DISABLE
-    ran: dict[int, CodeType] = {}  # by identity: equal code has events of its own
+    ran: dict[int, CodeType] = {}  # by identity: equal code has separate events
 
     def on_start(code: CodeType, _offset: int) -> Any:
         if real_path(code.co_filename) in paths:
@@ -105,7 +105,7 @@ def watch(tool: int, paths: set[str], found: Callable[[str, int], None]) -> Call
     def on_line(code: CodeType, line: int) -> Any:
         path = real_path(code.co_filename)
         if id(code) not in ran:
-            # After a restart there is no event of the start any more.
+            # After a restart the start has no event any more.
             ran[id(code)] = code
             found(path, code.co_firstlineno)
         found(path, line)

@@ -66,7 +66,7 @@ class Baseline:
         by_line: dict[tuple[str, int], list[int]] = {}
         readers: dict[str, set[int]] = {}
         for each in passed:
-            # In a copy, a script that another process runs is read there, and nothing tells that process of the mutant.
+            # In a copy, a script that another process runs is read there, and that process cannot learn of the mutant.
             for path in (*each["reads"], *(() if is_isolated() else each["beside"])):
                 readers.setdefault(path, set()).add(each["test"])
             for place in places(each):

@@ -28,7 +28,7 @@ from ordeal._tools.mutation.sandbox import BYTECODE, is_isolated, write_anew
 from ordeal._tools.mutation.source import Source
 
 _PLUGIN_SECONDS = 60.0
-#: Why there is no verdict on a file that is not imported anew.
+#: Why a file that is not imported again has no verdict.
 IMPORTED = "pytest or one of its plugins has imported the file before the tests do"
 _REFUSED = "the unchanged program fails where mutants of imported code run, so no verdict would be true"
 
@@ -112,7 +112,7 @@ class ImportRoute:
         parts = {path: Part((path,), tuple(names)) for path, names in answer["parts"].items()}
         self._unrun = {*answer["readers"]}.intersection(answer["unrun"])
         self._alone: dict[Part, bool] = {}
-        # Where all tests are in one file, there is no part to ask first.
+        # Where all tests are in one file, none of it comes first.
         self._parts = {name: parts[path] for name, path in answer["first"].items() if len(parts) > 1}
         for name, names in answer["readers"].items():
             paths = tuple(path for path, of_file in answer["parts"].items() if not {*of_file}.isdisjoint(names))
@@ -174,7 +174,7 @@ class ImportRoute:
         return self._alone[part]
 
     def _green_parts(self) -> dict[str, Part]:
-        """Return what is asked first of each mutant, where all of it passes on the original by itself as well."""
+        """Return the tests that judge each mutant first, where these alone pass on the original as well."""
         asked = dict.fromkeys(self._parts[each.id] for each in self._left if each.id in self._parts)
         jobs = [self._original(part) for part in asked]
         green = {
@@ -201,7 +201,7 @@ class ImportRoute:
         if ended.said and ended.said[-1].get("harmless"):
             import_all(self._answer["plugins"])
 
-    # In a fork of its own
+    # In a separate fork
 
     def _run_tests(self, part: Part | None, say: Say) -> None:
         same_chance()
@@ -214,7 +214,7 @@ class ImportRoute:
     def _is_green(self) -> bool:
         """Return whether all tests pass on the original; pytest may keep what it compiles for this."""
         # This takes as long as the tests do, once more.
-        self._say({"beginning": "the program is imported anew, and the tests run, without a mutant"})
+        self._say({"beginning": "the program is imported again, and the tests run, without a mutant"})
         ended = next(run_jobs([self._original()], 1))
         return bool(ended.said) and ended.said[-1].get("survived") == self._tests
 

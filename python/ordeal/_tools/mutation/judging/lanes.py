@@ -1,7 +1,7 @@
 """Deals mutants to forks, and makes verdicts of what these say.
 
 A lane is a row of mutants of one file that are judged in their order, so that the test which noticed one is asked first
-about the next of its function. How many forks carry the lanes, and whether each mutant has one of its own, changes
+about the next of its function. How many forks carry the lanes, and whether each mutant has a separate one, changes
 nothing of what is said.
 """
 
@@ -106,7 +106,7 @@ class Lanes:
         return job
 
     def _again(self, mutant: Mutant, killer: int | None, factor: float = 1.0, *, was_blocked: bool = False) -> None:
-        """Judge a mutant once more, in a fork of its own."""
+        """Judge a mutant once more, in a separate fork."""
         if self._suite.covering(mutant):
             trials = [self._suite.trial(mutant, killer, factor, alone=True)]
             self._waiting.appendleft(self._job(_Tag(None, trials, factor, was_blocked)))
@@ -176,7 +176,7 @@ class Lanes:
         if said.get("passes"):
             self._suite.trust(killer)
         elif len(tag.trials) == 1 and not self._suite.is_true(ran):
-            # In this order it fails without a mutant, too: what it says counts no more, and the mutant is judged anew.
+            # In this order it fails without a mutant, too: its verdict does not count, and the mutant runs again.
             self._suite.leave_out(killer)
             self._again(mutant, None)
             return

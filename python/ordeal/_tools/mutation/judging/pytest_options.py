@@ -1,4 +1,4 @@
-"""What pytest is given where it collects tests to judge by, whatever a project asks it for."""
+"""The options that pytest gets to collect the judging tests, over those of the project."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def switched_off(words: Sequence[str]) -> list[str]:
 
 
 class OwnOptions:
-    """Lets options of plugins that are not loaded pass, and gives each process a cache of its own.
+    """Lets options of plugins that are not loaded pass, and gives each process its own cache.
 
     A test may keep something there, and what it kept with one mutant is not for the next one.
     """
@@ -65,7 +65,7 @@ class OwnOptions:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_cmdline_main(self, config: Any) -> Any:
-        """Let tests run in this process, whatever the options of their plugin ask for, if it is there."""
+        """Let tests run in this process, over the options of their plugin, if it is installed."""
         if hasattr(config.option, "numprocesses"):
             config.option.numprocesses, config.option.dist, config.option.tx = 0, "no", []
         return (yield)

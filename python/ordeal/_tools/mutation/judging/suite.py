@@ -208,7 +208,7 @@ class Suite:
         """Return whether the tests that run a mutant are not all that it matters to.
 
         What a cache holds, or a fixture of a module has made, comes of lines that run in the first test alone. In the
-        reverse order they run in another one, and that is what tells them.
+        reverse order they run in another one, which reveals them.
         """
         path, run_once = self._paths[mutant.shown], self._run_once
         assert run_once is not None

@@ -25,7 +25,7 @@ from ordeal._tools.mutation.swap import LiveFunctions, NotSwappable, Swap, codes
 
 #: Tests may change their own.
 _TEMPORARY = tempfile.gettempdir()
-#: A test may turn so many times more than on the original, and so much more, before its time is short: some loops end
+#: A test may turn this many times more than on the original, and this much more, before its time is cut: some loops end
 #: that are a thousand times as long, and those without end would take all of it.
 TURNS_FREE, TURNS_FACTOR = 100_000, 100
 LONG_TURNS, LONG_SECONDS = 5_000_000, 1.0

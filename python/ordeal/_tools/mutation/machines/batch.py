@@ -18,7 +18,7 @@ from ordeal._tools.mutation.verdicts import Word
 
 #: A trace that runs the lines of a mutant, and the steps in which it does, as bits.
 Judging = tuple[JudgingTrace, int]
-#: So many traces judge a mutant, unless all shall. Of the 337 mutants of five examples that any of at most 35 traces
+#: This many traces judge a mutant, unless all shall. Of the 337 mutants of five examples that any of at most 35 traces
 #: notice, one is noticed only by others; of the traces with the fewest steps, twenty are needed for as much.
 JUDGING_MAX = 6
 
@@ -73,8 +73,8 @@ class Batch:
             swap.undo()
         replays = len(ran)
         if kill is None:
-            told = self._difference(found[0], *found[1]) if found is not None else None
-            return MachineFinding(mutant.id, "survived", (), told, runs, replays)
+            difference = self._difference(found[0], *found[1]) if found is not None else None
+            return MachineFinding(mutant.id, "survived", (), difference, runs, replays)
         self._unproven[kill.trace] = next(each for each, _ in judges if each.number == kill.trace)
         word = cast("Word", kill.kind) if kill.kind in ("timeout", "memory") else "killed"
         return MachineFinding(mutant.id, word, (kill,), None, runs, replays)

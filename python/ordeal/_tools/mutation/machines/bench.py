@@ -35,7 +35,7 @@ Step = tuple[str, int]
 
 
 class Ends(BaseException):
-    """Ends a replay of which enough is known."""
+    """Ends a replay once enough is known."""
 
 
 class Lookout:
@@ -101,14 +101,14 @@ class Lookout:
 
 
 State = dict[str, str]
-#: So many times a tape is asked for what differs when it runs again.
+#: How often a tape runs again to find what differs.
 _UNSTEADY_MAX = 5
 
 
 class TraceReplayer:
-    """A driver of one machine whose runs are watched at their end: what failed, and which invariants fail beside it.
+    """A driver of one machine whose runs are watched at their end: what failed, and which invariants fail as well.
 
-    ``turns`` limits the loops of the program in ``run``, to so many times what a trace takes at most, ``turns_max``.
+    ``turns`` limits the loops of the program in ``run``, to a multiple of what a trace takes at most, ``turns_max``.
     """
 
     def __init__(
@@ -303,7 +303,7 @@ class TraceReplayer:
             try:
                 if holds(each.preconditions, machine):
                     each.function(machine)
-            except BaseException:  # noqa: BLE001 - whatever it raises, it is not fulfilled
+            except BaseException:  # noqa: BLE001 - with any error it is not fulfilled
                 yield each.name
 
     def _kill(self, outcome: Outcome, trace: int) -> Kill:

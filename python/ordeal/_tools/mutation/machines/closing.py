@@ -68,7 +68,7 @@ class Closing:
             searches += 1
             began = monotonic()
             for trace in (each.trace for each in result.failures):
-                if trace is None or not self.tells(trace):
+                if trace is None or not self.differs(trace):
                     continue
                 closed = self.killed(trace)
                 if closed.how == "killed":
@@ -96,7 +96,7 @@ class Closing:
         finally:
             del given.state_hash
 
-    def tells(self, trace: Trace) -> bool:
+    def differs(self, trace: Trace) -> bool:
         """Return whether a trace fails on the mutant, and passes on the original."""
         loaded = load_for_replay(trace, self._given)
         with loaded.running(), self.broken():
@@ -112,7 +112,7 @@ class Closing:
         """Shrink a trace that fails on the mutant alone, and write it as a test."""
         loaded = load_for_replay(trace, self._given)
 
-        def tells(replayed: Replayed) -> bool:
+        def shows_it(replayed: Replayed) -> bool:
             if not replayed.bucket:
                 return False
             with swap.undone():
@@ -120,7 +120,7 @@ class Closing:
 
         with loaded.running(), self.broken() as swap:
             tape = loaded.replayer.run(loaded.tape).tape
-            tape = loaded.replayer.shrink_while(tape, tells, SHRINK_SECONDS).tape
+            tape = loaded.replayer.shrink_while(tape, shows_it, SHRINK_SECONDS).tape
             recorder = RunRecorder()
             last = loaded.replayer.run(tape, recorder)
         error = last.outcome.error
@@ -174,6 +174,6 @@ def _short(code: str) -> str:
 def _passes(test: Callable[[], None]) -> bool:
     try:
         test()
-    except BaseException:  # noqa: BLE001 - whatever it raises, it does not pass
+    except BaseException:  # noqa: BLE001 - with any error it does not pass
         return False
     return True

@@ -87,7 +87,7 @@ class JudgingMachine(msgspec.Struct, frozen=True):
     """A machine that judged: its traces, and what its invariants read of its state.
 
     Attributes:
-        left_out: how many traces did not run twice alike on the original.
+        left_out: how many traces did not run the same way twice on the original.
         reads: the attributes that each invariant reads.
         unread: attributes of the state that no invariant reads.
         cut_short: whether its exploration was ended by its time: then it has other traces the next time.

@@ -1,4 +1,4 @@
-"""Judges mutants by machines, in an interpreter of its own that runs no rule itself: all that runs is a fork of it.
+"""Judges mutants by machines, in a separate interpreter that runs no rule itself: all that runs is a fork of it.
 
 ``python -m ordeal._tools.mutation.machines.judge_process ORDER FD PARENT`` writes what it finds in lines of JSON.
 """
@@ -33,7 +33,7 @@ from ordeal._tools.mutation.swap import LiveFunctions, OwnLines
 from ordeal.errors import OrdealError
 
 BATCH = 100
-#: So many findings of a batch are said at a time: the original is asked once for all of them.
+#: How many findings of a batch are reported at a time: the original runs once for all of them.
 GROUP = 50
 _NUMBER_BYTES = 8
 _SPOILT = "the trace that notices it fails on the original afterwards"
@@ -128,7 +128,7 @@ class Judge:
         self._unsteady.append(first["unsteady"])
         bench.hide(first["unsteady"])
         if "reads" not in last or not good:
-            raise Refused(f"no trace of {path} runs twice alike on the unchanged program")
+            raise Refused(f"no trace of {path} runs the same way twice on the unchanged program")
         for each in traces.cheapest_first(good):
             at, hits = each["tape"], {(file, line): hits for file, line, hits in each["lines"]}
             sketches = [(rule, state) for rule, state in each["sketches"]]
@@ -204,7 +204,7 @@ class Judge:
 
     def _job(self, mutants: list[Mutant]) -> Job:
         at = _At()
-        # It begins anew with each group of verdicts. A rule that hangs is given its limit once, and then more of it.
+        # It begins again with each group of verdicts. A rule that hangs is given its limit once, and then more of it.
         slowest = max(sum(each.seconds for each, _ in self._judging(mutant)) for mutant in mutants)
         group = min(GROUP, len(mutants))
         wall = 10.0 + 20 * slowest + group * (3 * slowest + (1 + PATIENCE) * max(self._limits))
@@ -311,14 +311,14 @@ def _cpu_seconds() -> float:
 
 @contextmanager
 def answering(say: Say) -> Iterator[None]:
-    """Say why there is no verdict, where the block ends with an error."""
+    """Report why the verdict is missing, where the block ends with an error."""
     try:
         yield
     except Refused as refused:
         say({"refused": [str(refused)]})
     except OrdealError as error:
         say({"refused": [str(error), *([error.hint] if error.hint else [])]})
-    except Exception as error:  # noqa: BLE001 - whoever asked must know why there is no answer
+    except Exception as error:  # noqa: BLE001 - the caller must learn why it gets no answer
         say({"refused": [f"the judge ended with {type(error).__name__}: {error}"[:300]]})
 
 

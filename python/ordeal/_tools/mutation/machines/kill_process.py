@@ -1,4 +1,4 @@
-"""Closes survivors, in an interpreter of its own that runs no rule itself: all that runs is a fork of it.
+"""Closes survivors, in a separate interpreter that runs no rule itself: all that runs is a fork of it.
 
 ``python -m ordeal._tools.mutation.machines.kill_process ORDER FD PARENT`` writes what it finds in lines of JSON.
 """

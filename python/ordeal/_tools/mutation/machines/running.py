@@ -51,7 +51,7 @@ def judge_with_machines(
     folder: Path,
     progress: Callable[[Verdict], None] = lambda _: None,
 ) -> Judgement:
-    """Judge mutants by machines. ``progress`` is told each verdict.
+    """Judge mutants by machines. ``progress`` receives each verdict.
 
     Raises:
         NoVerdictError: no machine can be explored, or none runs the program.
@@ -130,7 +130,7 @@ def verdict_of(mutant: Mutant, finding: MachineFinding) -> Verdict:
 def _asked(
     module: str, make: Callable[[Callable[[Path], str]], dict[str, Any]], options: MachineOptions, folder: Path
 ) -> Iterator[Iterator[dict[str, Any]]]:
-    """Give an order to a process of its own, and yield what it says, until it refuses."""
+    """Give an order to a separate process, and yield its answers, until it refuses."""
     with (
         sandbox(folder, options.passed, limit=options.memory) as here,
         judging(module, msgspec.json.encode(make(here.seen)), here) as messages,

@@ -31,7 +31,7 @@ from ordeal.errors import TraceError
 from ordeal.explore import Explorer
 from ordeal.faults import Fault
 
-#: So many states are looked at in all, evenly over the steps of the traces.
+#: How many states are looked at in all, evenly over the steps of the traces.
 STATES_MAX = 600
 
 
@@ -178,7 +178,7 @@ class StepLines(StepWatch):
 
 #: Different seeds lead into different parts of a machine.
 EXPLORATIONS = 3
-#: So many files of a folder are read.
+#: How many files of a folder are read.
 SAVED_MAX = 500
 
 Lines = set[tuple[str, int]]
@@ -249,7 +249,7 @@ def tapes_of(trace: Trace, bench: TraceReplayer) -> list[_native.Tape]:
 def measured(
     bench: TraceReplayer, tapes: Sequence[_native.Tape], paths: set[str], live: LiveFunctions, say: Say
 ) -> None:
-    """Say which tapes run twice alike, with their lines and times; then what the invariants read.
+    """Report which tapes run the same way twice, with their lines and times; then what the invariants read.
 
     Before all, say which attributes are not the same twice: they are not compared.
     """

@@ -74,7 +74,7 @@ def test_a_member_has_the_time_that_its_launcher_has_left(tmp_path: Path) -> Non
     for left, state in ((0.0, "ended"), (5.0, "failed")):
         board.put("launcher", {"state": "running", "left": left})
         Agent(TASK, 1, f"dir://{tmp_path}", attempt=1).run()
-        # With time left, it goes on to find that there is no such module.
+        # With time left, it goes on to find that the module does not exist.
         assert board.get("member-000001")["state"] == state
         board.remove("member-000001")
 
