@@ -30,8 +30,8 @@ def scope_statement(runs: int, depth: int, *, faults: bool, cut: Sequence[str]) 
 def scope_incomplete(runs: int, depth: int) -> str:
     """Return the sentence that says that a bounded exhaustive search ended early."""
     return (
-        f"INCOMPLETE: {runs:,} rule sequences of up to {counted(depth, 'step')} were run, and there are more, "
-        "of which nothing is known."
+        f"INCOMPLETE: {runs:,} rule sequences of up to {counted(depth, 'step')} were run, and more exist "
+        "that did not run."
     )
 
 

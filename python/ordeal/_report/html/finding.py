@@ -180,7 +180,7 @@ def _chances(view: TraceView) -> dict[str, Any]:
         rows.append({"name": name, "percent": percent, "interval": interval, "decided": steps in view.decided_at})
     runs = max(chance.runs for chance in view.chances)
     says = (
-        f"Of {runs} runs that take the first steps of this trace and then others at random, so many fail in the same "
+        f"Share of {runs} runs that take the first steps of this trace, then random ones, and fail in the same "
         "way. Where the share jumps, the failure was decided."
     )
     return {"chances": rows, "chances_say": says}

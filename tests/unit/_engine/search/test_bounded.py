@@ -191,7 +191,7 @@ def test_values_takes_the_simplest_and_says_so() -> None:
 
 
 def test_the_limit_is_loud() -> None:
-    with pytest.raises(Incomplete, match="INCOMPLETE: 10 rule sequences of up to 5 steps were run, and there are more"):
+    with pytest.raises(Incomplete, match="INCOMPLETE: 10 rule sequences of up to 5 steps were run, and more exist"):
         Explorer(Stack).exhaustive(depth=5, limit=10)
     result = Explorer(Queue).exhaustive(depth=4, limit=400, shrink=False)
     assert result.failures

@@ -426,7 +426,7 @@ def fleet_result(
     are gone by now, and nothing names them.
     """
     summary = f"Explored by a fleet of {counted(outcome.members, 'member')}"
-    summary += f", of which {outcome.lost} {'was' if outcome.lost == 1 else 'were'} lost." if outcome.lost else "."
+    summary += f"; {outcome.lost} {'was' if outcome.lost == 1 else 'were'} lost." if outcome.lost else "."
     refused = [f"Not brought home: {each}." for each in wrong]
     remarks = {use.remark() for use in result.faults}
     # All else that the result says is of the one run here.

@@ -236,7 +236,7 @@ def test_figures_are_those_of_the_members() -> None:
     # That a fault met no call is only so in the one run here.
     assert list(result.notes) == [
         "The working folder was deleted.",
-        "Explored by a fleet of 3 members, of which 1 was lost.",
+        "Explored by a fleet of 3 members; 1 was lost.",
         "Member 1 was lost.",
         "Not brought home: a trace.",
     ]
