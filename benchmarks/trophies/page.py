@@ -20,9 +20,9 @@ $ python benchmarks/trophy_page.py --only rich_markup --measure   # find it agai
 ```
 
 The first installs the release into a separate folder and runs a reproduction in plain Python. Each name leads to its
-source, next to the machine that found it. Most are [models and oracles](guides/oracles.md). Steps are those of the shrunk
-program. Found says how many of the random seeds 1, 2 and 3 found the bug in {limit:.0f} s on a busy computer with two cores.
-"Known" is a public report; there may be more.
+source, next to the machine that found it. Most are [models and oracles](guides/oracles.md). Steps are those of the
+shrunk program. Found says how many of the random seeds 1, 2 and 3 found the bug in {limit:.0f} s on a busy computer
+with two cores. "Known" is a public report; there may be more.
 """
 
 
