@@ -37,10 +37,9 @@ import redis
 from harness.report import command, host, table
 from store_sync import redis_server
 
-from ordeal._engine.parallel.fleet.agent import beat_seconds
-from ordeal._engine.parallel.fleet.fleet import BEAT_SECONDS, POLL_SECONDS, RECORDS_PER_SECOND
+from ordeal._engine.parallel.fleet.agent import BEAT_SECONDS as MEMBER_BEAT_SECONDS
+from ordeal._engine.parallel.fleet.fleet import BEAT_SECONDS
 from ordeal._engine.parallel.store_client import FIRST_ENTRIES_MAX, ImportBudget, sync_seconds
-from ordeal.cli.fleet.home import LOOK_SECONDS
 from ordeal.store import Entry, Outgoing, Store
 from ordeal.store.backend import Backend, ShardState, Span, Unreadable
 from ordeal.store.open import open_readers
@@ -228,7 +227,6 @@ class Fleet:
             self._plan(at, self._beat)
         self._plan(0.0, self._launcher_looks)
         self._plan(0.0, self._launcher_says)
-        self._plan(0.0, self._home_looks)
         counts = False
         while self._turns[0][0] < from_second + seconds:
             self.now, _, action = heapq.heappop(self._turns)
@@ -290,24 +288,17 @@ class Fleet:
         """A member says how it is, and looks whether its launcher is there."""
         at = self.server.trip(self.now, 2, self.load.record_bytes, 0)
         self.server.trip(at, 1, 0, LAUNCHER_BYTES)
-        return self.now + beat_seconds(self.members)
+        return self.now + MEMBER_BEAT_SECONDS
 
     def _launcher_looks(self) -> float:
         fields = self.members + 1
         done = self.server.trip(self.now, 1, 0, fields * (self.load.record_bytes + 20), fields)
-        return done + max(POLL_SECONDS, self.members / RECORDS_PER_SECOND)
+        return done + BEAT_SECONDS
 
     def _launcher_says(self) -> float:
         at = self.server.trip(self.now, 1, 0, LAUNCHER_BYTES)
         self.server.trip(at, 3, LAUNCHER_BYTES, 0)
         return self.now + BEAT_SECONDS
-
-    def _home_looks(self) -> float:
-        """Who takes findings home reads what all have published since."""
-        fresh = self.load.new_per_second * LOOK_SECONDS
-        at = self.server.trip(self.now, 1, 0, HEAD_BYTES * self.members, self.members)
-        self.server.trip(at, max(1, round(fresh)), 0, fresh * (self.load.tape_bytes + 60))
-        return self.now + LOOK_SECONDS
 
 
 def simulated(members: int, real: int, seconds: float, costs: Costs, load: Load, *, from_second: float = 0.0) -> Fleet:
@@ -532,7 +523,7 @@ def check(options: argparse.Namespace, url: str, folder: Path) -> bool:
     print(f"{asked / seconds:.0f} times a second, and a round trip cost it {1e6 * measured.trip:.1f} µs.\n")
     model = simulated(CHECKED, CHECKED, seconds, measured, load, from_second=15)
     server = model.server
-    others = 1 / LOOK_SECONDS + 1 / POLL_SECONDS
+    others = 1 / BEAT_SECONDS
     rows, within = [], True
     for what, real, other, form in (
         ("looks/s", looks / seconds, model.looks / seconds + others, ",.1f"),

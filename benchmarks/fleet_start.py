@@ -15,11 +15,59 @@ import tempfile
 import time
 import venv
 from pathlib import Path
+from textwrap import dedent
 
-from fleet_home import project
 from harness.report import command, host, table
 
 MEMBERS, NODES = 4, 2
+CART = """
+    class Cart:
+        def __init__(self):
+            self.items, self.total = {}, 0
+
+        def add(self, name, price):
+            self.total += price - self.items.get(name, 0)
+            self.items[name] = price
+
+        def drop(self, name):
+            price = self.items.pop(name, 0)
+            if len(self.items) < 2:  # the bug: with more items, the total stays
+                self.total -= price
+"""
+MACHINE = """
+    from hypothesis import strategies as st
+    from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+    from cart import Cart
+
+    class CartMachine(RuleBasedStateMachine):
+        def __init__(self):
+            super().__init__()
+            self.cart = Cart()
+
+        @rule(name=st.sampled_from("abcd"), price=st.integers(1, 5))
+        def add(self, name, price):
+            self.cart.add(name, price)
+
+        @rule(name=st.sampled_from("abcd"))
+        def drop(self, name):
+            self.cart.drop(name)
+
+        @invariant()
+        def total_is_that_of_the_items(self):
+            if self.cart.total != sum(self.cart.items.values()):
+                raise AssertionError("total is wrong")
+"""
+
+
+def project(folder: Path) -> Path:
+    """Write the project and return its folder."""
+    folder.mkdir()
+    (folder / "cart.py").write_text(dedent(CART))
+    (folder / "test_cart.py").write_text(dedent(MACHINE))
+    (folder / "ordeal.toml").write_text(
+        '[explorer]\ntarget_modules = ["cart"]\n[[tests]]\nclass = "test_cart:CartMachine"\n'
+    )
+    return folder
 
 
 def main() -> int:
@@ -48,7 +96,7 @@ def main() -> int:
         subprocess.run([python, "-m", "pip", "install", "--quiet", f"{options.wheel.absolute()}[ray]"], check=True)
         note("pip install 'ordeal[ray]'")
         ordeal, store = [python, "-m", "ordeal"], f"dir://{folder}/store"
-        environment = {**os.environ, "ORDEAL_STORE": store, "FIRST_FAILURES": str(folder / "first")}
+        environment = {**os.environ, "ORDEAL_STORE": store}
         with engines.running("ray", folder / "c", nodes=NODES, python=python) as cluster:
             note("ray start, the head and two nodes")
             explore = [*ordeal, "explore", "--on", cluster.address, "--members", str(MEMBERS), "--max-time", "600"]

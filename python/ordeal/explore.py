@@ -269,7 +269,7 @@ class Explorer:
         with TemporaryDirectory(prefix="ordeal-fleet-") as folder:
             corpus = SeedCorpus(options.corpus_dir or folder)
             seeds = set(map(str, corpus.paths_of(plan.task.test_class)))
-            outcome = RunningFleet(plan, progress, corpus=corpus.folder, code=digest_of(namespace)).run()
+            outcome = RunningFleet(plan, progress, code=digest_of(namespace)).run()
             wrong, edges = self._brought_home(plan, namespace, corpus, outcome)
             # The seeds are what counts; a search runs at least once.
             here = options.replaced(on=None, store=None, workers=1, isolate=True, corpus_dir=corpus.folder, max_runs=1)

@@ -197,8 +197,7 @@ class FleetFlags(Table):
     name: str | None = option(
         None, FLEET_NAME, "the one that was started last", flag="--name NAME", help="Name of the fleet"
     )
-    follow: bool = switch("-f, --follow", "Show it again each second until it has ended; Ctrl-C leaves")
-    json: bool = switch("--json", "Print the records as JSON; with --follow, a line each second")
+    json: bool = switch("--json", "Print the records as JSON")
 
 
 class GateFlags(CommandFlags):

@@ -14,7 +14,7 @@ from typing import Any
 from ordeal._base import interrupts
 from ordeal._base.formatting import describe_error, one_line
 from ordeal._engine.execution.class_path import load_class, trust
-from ordeal._engine.execution.machine import MachineFactory, make_driver
+from ordeal._engine.execution.machine import make_driver
 from ordeal._engine.parallel.fleet.agent import STORE_SECONDS
 from ordeal._engine.parallel.fleet.board import when_back
 from ordeal._engine.parallel.fleet.plan import MemberTask
@@ -96,28 +96,15 @@ def main() -> int:
     return 0
 
 
-def prepared(task: MemberTask, **changes: Any) -> tuple[MachineFactory, Explorer]:
-    """Enter the project, and return the class of a task with its Explorer; ``changes`` are options of this process.
-
-    Raises:
-        OrdealError: the class cannot be loaded or explored.
-    """
+def _explored(task: MemberTask, store: str, teller: _Teller) -> ExplorationResult:
+    deadline = time.monotonic() + task.seconds
     task.enter()
     trust(task.test_class)
     machine = load_class(task.test_class)
-    return machine, Explorer.of(machine, task.options(**changes))
-
-
-def shared_namespace(machine: MachineFactory, explorer: Explorer) -> str:
-    """Return the namespace of the store in which all members that explore the same code meet."""
+    explorer = Explorer.of(machine, task.options())
+    # Members that explore the same code meet in one namespace of the store.
     cls = make_driver(machine, None).definition.cls
-    return namespace_of(cls, explorer.targets, instrumentation=explorer.options.coverage)
-
-
-def _explored(task: MemberTask, store: str, teller: _Teller) -> ExplorationResult:
-    deadline = time.monotonic() + task.seconds
-    machine, explorer = prepared(task)
-    namespace = shared_namespace(machine, explorer)
+    namespace = namespace_of(cls, explorer.targets, instrumentation=explorer.options.coverage)
     teller.tell(state="starting", code=digest_of(namespace))
 
     def explored() -> ExplorationResult:

@@ -43,11 +43,9 @@ from ordeal.errors import WRONG_USE, OrdealError
 
 #: The module that explores; it is above this room, so it is known by name alone.
 EXPLORER_MODULE = "ordeal.cli.fleet.member"
-#: How often a member says how it is, and all members together at most in a second.
+#: How often a member reports its state.
 BEAT_SECONDS = 1.0
-BEAT_SECONDS_MAX = 10.0
-BEATS_PER_SECOND = 200.0
-#: A member stops when its launcher has said nothing for this long, unless the launcher announced that it leaves.
+#: A member stops when its launcher has said nothing for this long, unless it was told that the launcher leaves.
 LEASE_SECONDS = 30.0
 #: How long the process that explores may take to report when it is to stop.
 STOP_SECONDS = 45.0
@@ -212,7 +210,7 @@ class Agent:
             if not new and child.poll() is not None:
                 return
             if time.monotonic() >= due:
-                due = time.monotonic() + beat_seconds(self._task.members)
+                due = time.monotonic() + BEAT_SECONDS
                 self._tell()
                 self._check_lease(child)
             if self._stops and not self._stop_at:
@@ -250,11 +248,6 @@ class Agent:
         except BoardError:
             return False
         return True
-
-
-def beat_seconds(members: int) -> float:
-    """Return how often each of this many members reports."""
-    return min(max(BEAT_SECONDS, members / BEATS_PER_SECOND), BEAT_SECONDS_MAX)
 
 
 def _end_of(log: BinaryIO) -> str:

@@ -23,7 +23,7 @@ Record = dict[str, Any]
 
 LAUNCHER = "launcher"
 #: A record that is older is of a launcher that is gone, or of a member that may be lost: the launcher's is written each
-#: two seconds, and a member's each second to each ten.
+#: two seconds, and a member's each second.
 STALE_SECONDS = 15.0
 #: The states of a member that has ended.
 OVER = frozenset(("ended", "failed", "lost"))

@@ -8,7 +8,6 @@ import socket
 import time
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import get_args
 
 import msgspec.structs
@@ -27,17 +26,14 @@ from ordeal._engine.parallel.fleet.board import (
     text_of,
     total_of,
 )
-from ordeal._engine.parallel.fleet.home import Arrivals
 from ordeal._engine.parallel.fleet.launcher import FleetError, Launcher, launcher_for
 from ordeal._engine.parallel.fleet.plan import FleetPlan
 from ordeal.result import ExplorationResult, ProgressSnapshot, StoppedReason
 from ordeal.result.parts import Note
 from ordeal.store.open import shown_address
 
-#: How often the launcher looks after its members, and how many records it reads at most in a second.
+#: How often the launcher looks after its members, and how often it reads all records and writes its own.
 POLL_SECONDS = 0.25
-RECORDS_PER_SECOND = 4000.0
-#: How often the launcher says that it is there.
 BEAT_SECONDS = 2.0
 #: A member that is lost later than this after its start begins a new row of losses.
 ROW_SECONDS = 60.0
@@ -107,17 +103,11 @@ class RunningFleet:
         progress: Callable[[ProgressSnapshot], object] | None = None,
         *,
         launcher: Launcher | None = None,
-        corpus: Path | None = None,
         code: str = "",
     ) -> None:
-        """With ``corpus``, failures are confirmed here and saved in it while the fleet goes on.
-
-        ``code`` identifies what is explored here: members with other code share nothing.
-        """
+        """``code`` identifies what is explored here: members with other code share nothing."""
         self._plan = plan
         self._code = code
-        self._corpus = corpus
-        self._arrivals: Arrivals | None = None
         self._progress = progress
         self._launcher = launcher or launcher_for(plan)
         self._board: Board
@@ -156,8 +146,6 @@ class RunningFleet:
             raise
         self._started = time.monotonic()
         try:
-            if self._corpus is not None:
-                self._arrivals = Arrivals(plan, self._corpus)
             self._say("running")
             for member in self._members:
                 self._start(member)
@@ -166,22 +154,10 @@ class RunningFleet:
             self._outcome.interrupted = True
         finally:
             self._say("stopping")
-            self._close()
+            self._launcher.close()
             self._look()
             self._say("ended")
         return self._summed_up()
-
-    def _close(self) -> None:
-        arrivals, self._arrivals = self._arrivals, None
-        try:
-            self._launcher.close()
-        except KeyboardInterrupt:
-            # The second Ctrl-C: nothing is waited for any more.
-            if arrivals is not None:
-                arrivals.close(seconds=0.0)
-            raise
-        if arrivals is not None:
-            arrivals.close()
 
     def _remove(self, key: str) -> None:
         with contextlib.suppress(BoardError):
@@ -246,15 +222,14 @@ class RunningFleet:
         deadline = self._started + plan.task.seconds + GRACE_SECONDS
         if plan.on_batch:
             deadline += QUEUE_SECONDS
-        looked_at, look_due = set[int](), 0.0
         while time.monotonic() < deadline:
             time.sleep(POLL_SECONDS)
             # A member says how it ended before it ends: so its record is read afterwards.
             running = self._launcher.running()
-            if running != looked_at or time.monotonic() >= look_due:
+            is_due = time.monotonic() >= self._beat_due
+            if is_due or any(each.number not in running and not each.is_done for each in self._members):
                 self._look()
-                looked_at, look_due = running, time.monotonic() + plan.members / RECORDS_PER_SECOND
-            if time.monotonic() >= self._beat_due:
+            if is_due:
                 if self._is_told_to_stop():
                     self._outcome.interrupted = True
                     return
@@ -336,8 +311,6 @@ class RunningFleet:
                 member.record = found
 
     def _report_progress(self) -> None:
-        if self._arrivals is not None:
-            self._arrivals.look()
         if self._progress is None:
             return
         records, now = [member.record for member in self._members], time.time()
@@ -349,7 +322,6 @@ class RunningFleet:
                 unique_edges=max((int(number_of(each, "edges")) for each in records), default=0),
                 checkpoints=0,
                 failures=max((int(number_of(each, "failures")) for each in records), default=0),
-                found=() if self._arrivals is None else self._arrivals.found,
                 runs_per_second=sum(
                     number_of(each, "rate") for each in records if member_state(each, now) == "running"
                 ),

@@ -2,30 +2,19 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
 import sys
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
-from subprocess import TimeoutExpired
 from typing import Any
 
-from ordeal._base.formatting import one_line
-from ordeal._base.interpreter import LineReader, end, finish, start
+from ordeal._base.interpreter import finish, start
 from ordeal._base.trace_file import Trace
-from ordeal._engine.parallel.fleet.plan import TASK_VARIABLE, FleetPlan
 from ordeal._engine.seed_corpus.corpus import SeedCorpus
-from ordeal.config.options import STORE_VARIABLE
 from ordeal.errors import OrdealError, StoreError
-from ordeal.result import FoundFailure
 from ordeal.store import FailureReport, Store, open_store
 from ordeal.store.open import open_readers, shown_address
 
-#: The module that confirms failures while a fleet goes on; it is above this room, so it is known by name alone.
-HOME_MODULE = "ordeal.cli.fleet.home"
-#: How long that process may take to finish what it does when the fleet has ended.
-END_SECONDS = 10.0
 #: How long to wait for a store that is away when a member or a fleet ends, in seconds.
 BACK_SECONDS = 45.0
 #: How long after Ctrl-C.
@@ -91,50 +80,6 @@ def saved(
         except OrdealError as error:
             wrong.append(error.message)
     return list(dict.fromkeys(files)), list(dict.fromkeys(wrong))
-
-
-class Arrivals:
-    """Runs the process that takes findings home while the fleet goes on, which may also end early.
-
-    Attributes:
-        found: the failures that were confirmed here so far; the same object until there is another one.
-    """
-
-    def __init__(self, plan: FleetPlan, corpus: Path) -> None:
-        self.found: tuple[FoundFailure, ...] = ()
-        environment = {name: value for name, value in os.environ.items() if name not in (STORE_VARIABLE, TASK_VARIABLE)}
-        command = [sys.executable, "-m", HOME_MODULE]
-        self._process = start(command, pipes=["stdin", "stdout"], environment=environment)
-        self._lines = LineReader(self._process.stdout)
-        given = {"task": plan.task.to_json(), "store": plan.store, "corpus": str(corpus.absolute())}
-        assert self._process.stdin is not None
-        with contextlib.suppress(OSError):
-            self._process.stdin.write(f"{json.dumps(given)}\n".encode())
-            self._process.stdin.flush()
-
-    def look(self) -> None:
-        """Read what was reported since."""
-        if new := tuple(found for line in self._lines.read() if (found := _found(line)) is not None):
-            self.found += new
-
-    def close(self, *, seconds: float = END_SECONDS) -> None:
-        """End the process and what it started, unless it ends within ``seconds``."""
-        assert self._process.stdin is not None
-        with contextlib.suppress(OSError):
-            self._process.stdin.close()
-        with contextlib.suppress(TimeoutExpired):
-            self._process.wait(timeout=seconds)
-        self.look()
-        end(self._process)
-
-
-def _found(line: bytes) -> FoundFailure | None:
-    try:
-        said = json.loads(line)
-        identity, bucket, error = (one_line(str(said[name])) for name in ("id", "bucket", "error"))
-        return FoundFailure(identity, bucket, error, 0, int(said["steps"]))
-    except (ValueError, TypeError, KeyError):
-        return None
 
 
 def read_failures(

@@ -8,13 +8,10 @@ import re
 import subprocess
 import tarfile
 import tempfile
-from base64 import b64encode
-from collections.abc import Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from itertools import accumulate
 from pathlib import Path, PurePosixPath
-from urllib.parse import quote_plus, unquote_to_bytes, urlsplit
+from urllib.parse import unquote_to_bytes, urlsplit
 
 from ordeal._base.regular_file import read_regular
 from ordeal._engine.parallel.fleet.plan import LEFT_OUT
@@ -67,8 +64,11 @@ def pack(project: Path, store: str) -> Sent:
     sizes: dict[str, int] = {}
     target = io.BytesIO()
     with tarfile.open(fileobj=target, mode="w:gz", compresslevel=1) as packed:
-        for name in sorted(_kept(project)):
+        for name in sorted(_listed(project)):
             path = project / name
+            if path.is_dir():
+                left_out[name] = "it is another repository, or a link to a folder"
+                continue
             if _has_secret_name(name, path, project):
                 left_out[name] = "by its name, it may hold secrets"
                 continue
@@ -115,16 +115,9 @@ def _has_secret_name(name: str, path: Path, project: Path) -> bool:
 def _spellings(store: str) -> set[bytes]:
     """Return how the password of a store may be written in a file; nothing if it has none."""
     password = unquote_to_bytes(urlsplit(store).password or "") if store.startswith("redis:") else b""
-    if not password:
-        return set()
-    # As it is, in a form, and as a text of JSON.
-    found = {password, quote_plus(password).encode(), password.replace(b"\\", b"\\\\").replace(b'"', b'\\"')}
-    if len(password) < _PASSWORD_CHARS:
-        return {b":" + each + b"@" for each in found}
-    # In the manifest of a secret, and in files of Windows.
-    address = store.encode()
-    found |= {b64encode(address)[: len(address) // 3 * 4], b64encode(password).rstrip(b"=")}
-    return found | {password.decode(errors="replace").encode("utf-16-le")}
+    # As it is, and as a text of JSON.
+    found = {password, password.replace(b"\\", b"\\\\").replace(b'"', b'\\"')} - {b""}
+    return found if len(password) >= _PASSWORD_CHARS else {b":" + each + b"@" for each in found}
 
 
 def _secret_in(name: str, content: bytes, spellings: set[bytes]) -> str:
@@ -137,61 +130,29 @@ def _secret_in(name: str, content: bytes, spellings: set[bytes]) -> str:
     return ""
 
 
-def _kept(project: Path) -> set[str]:
-    """Return the files of a project, relative to it, without those that tools keep for themselves."""
-    found: dict[str, set[str]] = {}
-    for number, name in enumerate(_listed(project, (os.path.realpath(project),))):
-        if number >= FILES_MAX:
-            raise ConfigError(
-                f"the project {project} has more than {FILES_MAX} files",
-                hint=f"name what members do not need in .gitignore, start in a smaller folder, or {_SHARED}",
-            )
-        folder, _, base = name.rpartition("/")
-        found.setdefault(folder, set()).add(base)
-    environments = {folder for folder, names in found.items() if folder and "pyvenv.cfg" in names}
-
-    def is_left_out(folder: str) -> bool:
-        parts = folder.split("/")
-        above = accumulate(parts, "{}/{}".format)
-        return parts[0] in _AT_THE_TOP or not _ANYWHERE.isdisjoint(parts) or not environments.isdisjoint(above)
-
-    return {
-        f"{folder}/{name}".lstrip("/") for folder, names in found.items() if not is_left_out(folder) for name in names
-    }
-
-
-def _listed(folder: Path, above: tuple[str, ...]) -> Iterator[str]:
-    """Yield the files below a folder, also those behind links. ``above`` are the folders that lead to it."""
-    for name in _asked(folder):
-        path = folder / name
-        if not path.is_dir():
-            if path.is_file():
-                yield name
-            continue
-        # A link to a folder, or another repository. What leads back is not a part of the project.
-        real = os.path.realpath(path)
-        if _ANYWHERE.isdisjoint(name.split("/")) and not any(
-            f"{each}/".startswith(f"{real}/".replace("//", "/")) for each in above
-        ):
-            yield from (f"{name}/{inner}" for inner in _listed(path, (*above, real)))
-
-
-def _asked(folder: Path) -> list[str]:
-    """Return what git would keep of a folder, whether that is in a repository or not."""
+def _listed(project: Path) -> list[str]:
+    """Return what git would keep of a project, whether that is in a repository or not, without environments."""
     left_out = [f"--exclude={name}/" for name in sorted(_ANYWHERE)] + [f"--exclude=/{name}/" for name in _AT_THE_TOP]
     command = ["ls-files", "-z", "--others", "--exclude-standard", *left_out]
     try:
         # Nothing is listed where a larger repository ignores this folder.
-        kept = _git(folder, *command, "--cached")
+        kept = _git(project, *command, "--cached")
         if not kept:
             with tempfile.TemporaryDirectory(prefix="ordeal-") as place:
-                _git(folder, "init", "--bare", "--quiet", place)
-                kept = _git(folder, f"--git-dir={place}", f"--work-tree={folder}", *command)
+                _git(project, "init", "--bare", "--quiet", place)
+                kept = _git(project, f"--git-dir={place}", f"--work-tree={project}", *command)
     except FileNotFoundError:
         raise ConfigError(
             "git lists what is sent of a project, and it is not here", hint=f"install it, or {_SHARED}"
         ) from None
-    return [os.fsdecode(name).rstrip("/") for name in kept.split(b"\0") if name]
+    names = [os.fsdecode(name).rstrip("/") for name in kept.split(b"\0") if name]
+    if len(names) > FILES_MAX:
+        raise ConfigError(
+            f"the project {project} has more than {FILES_MAX} files",
+            hint=f"name what members do not need in .gitignore, start in a smaller folder, or {_SHARED}",
+        )
+    environments = tuple(name.removesuffix("pyvenv.cfg") for name in names if name.endswith("/pyvenv.cfg"))
+    return [name for name in names if not name.startswith(environments)] if environments else names
 
 
 def _git(folder: Path, *words: str) -> bytes:

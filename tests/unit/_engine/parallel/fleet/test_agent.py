@@ -128,10 +128,6 @@ def test_time_without_the_store_is_not_time_without_the_launcher(monkeypatch: py
     assert lease.has_ended({"state": "running", "at": 1.0})
 
 
-def test_many_members_do_not_say_all_the_time_how_they_are() -> None:
-    assert [agent.beat_seconds(members) for members in (1, 200, 1_000, 100_000)] == [1.0, 1.0, 5.0, 10.0]
-
-
 def test_the_number_is_what_the_scheduler_says() -> None:
     assert number_from({"SLURM_ARRAY_TASK_ID": "7"}) == 7
     assert number_from({"JOB_COMPLETION_INDEX": "x"}) == 0

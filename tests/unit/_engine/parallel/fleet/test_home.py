@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import socket
-import time
 from pathlib import Path
 
 import pytest
-from tests.unit._engine.parallel.fleet.plans import plan_on
 
 from ordeal._base.trace_file import Trace, TraceFailure, TraceStep
-from ordeal._engine.parallel.fleet import home
 from ordeal._engine.parallel.fleet.board import when_back
 from ordeal._engine.parallel.fleet.home import brought_home, read_failures
 from ordeal._engine.seed_corpus.corpus import SeedCorpus
@@ -47,28 +44,6 @@ def test_a_store_that_comes_back_is_asked_again(monkeypatch: pytest.MonkeyPatch)
     answers.append(StoreError("away for good"))
     with pytest.raises(StoreError, match="for good"):
         when_back(ask, 0.0)
-
-
-SCRIPT = """
-import json, sys
-given = json.loads(sys.stdin.readline())
-said = {"id": given["store"], "bucket": "b", "error": "KeyError", "steps": 3}
-print("no JSON", "[1]", "{}", json.dumps(said), sep="\\n", flush=True)
-sys.stdin.read()
-"""
-
-
-def test_lines_that_describe_a_failure_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "said_at_home.py").write_text(SCRIPT)
-    monkeypatch.setattr(home, "HOME_MODULE", "said_at_home")
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    found = home.Arrivals(plan_on("local:1", "dir://here"), tmp_path / "seeds")
-    while not found.found:
-        found.look()
-        time.sleep(0.01)
-    found.close()
-    (failure,) = found.found
-    assert (failure.id, failure.error, failure.steps) == ("dir://here", "KeyError", 3)
 
 
 def test_failures_of_all_versions_are_read_and_nothing_is_written(tmp_path: Path) -> None:
