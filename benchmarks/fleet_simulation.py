@@ -25,7 +25,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
@@ -140,7 +140,7 @@ class Server:
 
 
 class Simulated(Backend):
-    """What one member sees of the server. It knows no leases: failures are another matter.
+    """What one member sees of the server. Failures are another matter.
 
     Attributes:
         at: the time of this member, which each round trip moves on.
@@ -172,13 +172,6 @@ class Simulated(Backend):
             shard[offset : offset + len(data)] = data
         self.server.states[token] = ShardState(len(shard), 0.0)
         self._trip(1 + bool(data) + (not offset), HEAD_BYTES + len(data), 0)
-
-    def remove(self, tokens: Collection[str]) -> None:
-        for token in tokens:
-            del self.server.states[token], self.server.shards[token]
-
-    def lease(self, seconds: float) -> bool:  # noqa: ARG002 - everybody has it
-        return True
 
     def close(self) -> None:
         """Do nothing: nothing is held."""

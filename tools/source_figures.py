@@ -48,10 +48,7 @@ LATER = {
         *("_tools/mutation", "cli/mutation", "_report/machine_mutation.py"),
         *("_report/mutation.py", "_report/mutation_files.py", "_report/stryker.py"),
     ),
-    "fleets": (
-        *("_engine/parallel/fleet", "cli/fleet", "_report/fleet.py"),
-        *("store/compaction.py"),
-    ),
+    "fleets": (*("_engine/parallel/fleet", "cli/fleet", "_report/fleet.py"),),
     "model oracles": (
         *("model/laws.py", "model/laws.py", "model/oracle.py", "model/laws.py"),
         *("model/laws.py", "model/laws.py"),

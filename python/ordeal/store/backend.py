@@ -8,7 +8,7 @@ import os
 import re
 import socket
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -71,12 +71,6 @@ class Backend(Protocol):
 
         Only this member writes to this shard. Writing the same again changes nothing.
         """
-
-    def remove(self, tokens: Collection[str]) -> None:
-        """Delete shards whose content is in others. Who reads one at the moment finds fewer bytes."""
-
-    def lease(self, seconds: float) -> bool:
-        """Return True to one caller within this many seconds. Two that ask at the same moment may both get it."""
 
     def close(self) -> None:
         """Release all resources. Does not raise."""

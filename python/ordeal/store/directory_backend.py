@@ -10,7 +10,7 @@ import contextlib
 import os
 import tempfile
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import override
 
@@ -42,7 +42,7 @@ class DirectoryBackend(Backend, Records):
         Raises:
             StoreError: it cannot be made or written.
         """
-        self._shards, self._lease = folder / "shards", folder / "lease"
+        self._shards = folder / "shards"
         self._groups = folder.parent / "fleets"
         if not makes:
             return
@@ -105,22 +105,6 @@ class DirectoryBackend(Backend, Records):
                 os.close(descriptor)
             if written < len(data):
                 raise UnreachableError(f"{path} takes {written} of {len(data)} bytes: the disk may be full")
-
-    @override
-    def remove(self, tokens: Collection[str]) -> None:
-        with self._reached():
-            for token in tokens:
-                self._path(token).unlink(missing_ok=True)
-
-    @override
-    def lease(self, seconds: float) -> bool:
-        """See ``Backend``. By each machine's clock."""
-        with self._reached():
-            with contextlib.suppress(FileNotFoundError):
-                if time.time() - self._lease.lstat().st_mtime < seconds:
-                    return False
-            self._lease.touch()
-            return True
 
     @override
     def begin(self, group: str) -> None:

@@ -83,11 +83,6 @@ class FailureBuckets:
         known = self._buckets[bucket]
         return FailureReport(bucket, known.trace, known.steps, sum(known.counts.values()), known.shrunk)
 
-    def parts(self) -> Iterator[tuple[str, bytes, int, dict[str, int], bool]]:
-        """Iterate over all buckets by name: name, trace, steps, counts by member, and whether the trace was shrunk."""
-        for name, known in sorted(self._buckets.items()):
-            yield name, known.trace, known.steps, known.counts, known.shrunk
-
     def __iter__(self) -> Iterator[FailureReport]:
         """Iterate over all reports, by name."""
         return map(self.report, sorted(self._buckets))

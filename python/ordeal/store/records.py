@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import struct
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -75,8 +75,6 @@ _EDGE_SIZE = EDGE_BITS // 8
 
 _Count = Annotated[int, msgspec.Meta(ge=0, le=COUNT_MAX)]
 _Bucket = Annotated[str, msgspec.Meta(max_length=BUCKET_CHARS_MAX)]
-#: A token has sixteen digits.
-_Token = Annotated[str, msgspec.Meta(max_length=32)]
 
 
 class RecordError(Exception):
@@ -106,25 +104,10 @@ class FailureReport(msgspec.Struct, tag="failure", array_like=True, frozen=True,
     shrunk: bool = True
 
 
-class BucketRecord(msgspec.Struct, tag="bucket", array_like=True, frozen=True, forbid_unknown_fields=True):
-    """A failure bucket that a compaction has merged, with the count of each member by its token."""
+Content = Entry | frozenset[int] | FailureReport
 
-    bucket: _Bucket
-    trace: bytes
-    steps: _Count
-    counts: dict[_Token, _Count]
-    shrunk: bool = True
-
-    def reports(self) -> Iterator[tuple[str, FailureReport]]:
-        """Yield the report of each member, with its token."""
-        for member, count in self.counts.items():
-            yield member, FailureReport(self.bucket, self.trace, self.steps, count, self.shrunk)
-
-
-Content = Entry | frozenset[int] | FailureReport | BucketRecord
-
-_decoder: msgspec.msgpack.Decoder[_EntryRecord | _EdgesRecord | FailureReport | BucketRecord] = msgspec.msgpack.Decoder(
-    _EntryRecord | _EdgesRecord | FailureReport | BucketRecord
+_decoder: msgspec.msgpack.Decoder[_EntryRecord | _EdgesRecord | FailureReport] = msgspec.msgpack.Decoder(
+    _EntryRecord | _EdgesRecord | FailureReport
 )
 _encoder = msgspec.msgpack.Encoder()
 
@@ -145,8 +128,6 @@ def encode(content: Content) -> bytes:
         record = _EntryRecord(content.tape, _packed(content.edges))
     elif isinstance(content, FailureReport):
         record = _checked(content)
-    elif isinstance(content, BucketRecord):
-        record = content
     else:
         # Sorted, so that equal sets of edges give equal bytes.
         record = _EdgesRecord(_packed(sorted(content)))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import struct
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, TypeVar, override
 
 import redis
@@ -138,22 +138,6 @@ class RedisBackend(Backend, Records):
             written = _executed(pipeline)[0]
         if data and self._expected(written, int) < offset + len(data):
             raise UnreachableError(f"{self._place}: did not take what was written")
-
-    @override
-    def remove(self, tokens: Collection[str]) -> None:
-        with self._reached():
-            pipeline = self._client.pipeline(transaction=False)
-            for token in tokens:
-                # The head comes first: while there is none, a member that lives nevertheless publishes all of it again.
-                pipeline.hdel(self._key("heads"), token)
-                pipeline.unlink(self._shard(token))
-            _executed(pipeline)
-
-    @override
-    def lease(self, seconds: float) -> bool:
-        """See ``Backend``. By the clock of the server."""
-        with self._reached():
-            return bool(self._client.set(self._key("lease"), b"", nx=True, px=max(1, int(seconds * 1000))))
 
     @override
     def begin(self, group: str) -> None:

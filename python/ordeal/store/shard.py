@@ -161,12 +161,12 @@ class NamespaceReader:
     def __init__(
         self,
         backend: Backend,
-        learn: Callable[[str, bytes, Content], None],
+        learn: Callable[[str, Content], None],
         refuse: Callable[[str], None],
     ) -> None:
-        """``learn`` takes the token of a shard, and a framed record of it with its content.
+        """``learn`` takes the token of a shard with a content of it, and may raise ``RecordError``.
 
-        It may raise ``RecordError``. ``refuse`` takes what is wrong with a shard or a record.
+        ``refuse`` takes what is wrong with a shard or a record.
         """
         self._backend = backend
         self._learn = learn
@@ -212,7 +212,7 @@ class NamespaceReader:
             frames, refusal = reader.feed(answer)
         for frame in frames:
             try:
-                self._learn(token, frame, decode(memoryview(frame)[FRAME_SIZE:]))
+                self._learn(token, decode(memoryview(frame)[FRAME_SIZE:]))
             except RecordError as error:
                 self._refuse(f"a record of shard {token} {error}")
         if refusal:

@@ -16,10 +16,8 @@ from msgspec import structs
 
 from ordeal._base.formatting import counted, one_line
 from ordeal.store.backend import Backend, UnreachableError, new_token
-from ordeal.store.compaction import compact, is_worth_it, lost_members
 from ordeal.store.failure_buckets import FailureBuckets
 from ordeal.store.records import (
-    BucketRecord,
     Content,
     Entry,
     FailureReport,
@@ -150,12 +148,10 @@ class Store:
 
     Attributes:
         trouble: why the last attempt to reach the store failed, empty if it did not.
-        is_compaction_due: whether members that were lost have left much, as of the last exchange.
     """
 
     def __init__(self, backend: Backend, *, clock: Callable[[], float] = time.monotonic) -> None:
         self.trouble = ""
-        self.is_compaction_due = False
         self._backend = backend
         self._clock = clock
         self._token = new_token()
@@ -191,10 +187,6 @@ class Store:
         if not self.trouble:
             self._attempted(self._publish, otherwise=None)
         return self._incoming(max_entries)
-
-    def compact(self) -> int:
-        """Put together what lost members have left; return how many there were. It may take some seconds."""
-        return self._attempted(lambda: compact(self._backend), otherwise=0)
 
     def close(self) -> None:
         """Leave."""
@@ -232,18 +224,12 @@ class Store:
         # After the backend has lost its memory, all is published again.
         self._kept = min(self._kept, 0 if own is None else own.size)
         self._others = sum(state.age_seconds < LIVING_SECONDS for state in states.values())
-        is_unfinished = self._reader.read(states, size_max)
-        shards = self._reader.shards
-        self.is_compaction_due = is_worth_it(
-            [state.size for token, state in lost_members(states).items() if not shards[token].damage]
-        )
-        return is_unfinished
+        return self._reader.read(states, size_max)
 
-    def _learn(self, token: str, _frame: bytes, content: Content) -> None:
-        if isinstance(content, FailureReport | BucketRecord):
-            for member, report in [(token, content)] if isinstance(content, FailureReport) else content.reports():
-                if self._buckets.add(member, report):
-                    self._news.buckets.add(report.bucket)
+    def _learn(self, token: str, content: Content) -> None:
+        if isinstance(content, FailureReport):
+            if self._buckets.add(token, content):
+                self._news.buckets.add(content.bucket)
             return
         edges = content.edges if isinstance(content, Entry) else content
         fresh = [edge for edge in edges if edge not in self._carriers]

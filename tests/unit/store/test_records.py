@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ordeal.store import Entry, FailureReport, records
-from ordeal.store.records import BUCKET_CHARS_MAX, COUNT_MAX, BucketRecord, Content, RecordError, decode, encode
+from ordeal.store.records import BUCKET_CHARS_MAX, COUNT_MAX, Content, RecordError, decode, encode
 
 from ..samples.mutations import mutated
 from .samples import SAMPLES
@@ -20,7 +20,6 @@ CONTENTS: st.SearchStrategy[Content] = st.one_of(
     st.builds(Entry, st.binary(), st.lists(EDGES).map(tuple)),
     st.frozensets(EDGES),
     st.builds(FailureReport, st.text(max_size=50), st.binary(), COUNTS, COUNTS),
-    st.builds(BucketRecord, st.text(max_size=50), st.binary(), COUNTS, st.dictionaries(st.text(max_size=16), COUNTS)),
 )
 
 

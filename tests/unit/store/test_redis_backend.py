@@ -298,7 +298,6 @@ def test_a_server_that_answers_anything_is_away_at_worst(answer: bytes) -> None:
             backend.survey,
             lambda: backend.read([Span(token, 0, 3)]),
             lambda: backend.write(token, 0, b"x"),
-            lambda: backend.lease(5),
         ]
         for ask in asked:
             with contextlib.suppress(UnreachableError):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -318,14 +318,6 @@ class Flaky(Backend):
         self.backend.write(token, offset, data)
         if self.forgets_to_answer:
             raise UnreachableError("no answer")
-
-    def remove(self, tokens: Collection[str]) -> None:
-        self._ask()
-        self.backend.remove(tokens)
-
-    def lease(self, seconds: float) -> bool:
-        self._ask()
-        return self.backend.lease(seconds)
 
     def close(self) -> None:
         self.backend.close()

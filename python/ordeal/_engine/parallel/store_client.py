@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import inspect
-import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -24,10 +23,7 @@ from ordeal._engine.parallel.messages import ERROR, WorkerError
 from ordeal._engine.triage.messages import pack, unpack
 from ordeal._native import monotonic
 from ordeal.errors import OrdealError, StoreError
-from ordeal.store import Entry, FailureReport, Incoming, Outgoing, Store, open_store
-
-#: How much the process gives way to the search.
-NICE = 10
+from ordeal.store import Entry, FailureReport, Incoming, Outgoing, open_store
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +91,7 @@ IMPORTED_SHARE = 0.05
 #: Time limits for joining and for an exchange that is waited for.
 JOIN_SECONDS_MAX = 30.0
 ANSWER_SECONDS_MAX = 5.0
-#: How long a member that leaves waits for a store that is away, and then for its compaction.
+#: How long a member that leaves waits for a store that is away.
 LEAVE_SECONDS_MAX = 30.0
 #: How many traces of others are received at a time, and how many bytes each may have.
 TRACES_MAX = 64
@@ -290,20 +286,12 @@ def _client_job(store_options: StoreOptions) -> Job:
                 failures = [each for each in incoming.failures if 0 < len(each.trace) <= TRACE_BYTES_MAX]
                 channel.send(_UPDATE, _encode(replace(incoming, failures=tuple(failures[:TRACES_MAX]))))
                 if kind == _LAST:
-                    _end(store)
+                    while store.trouble:
+                        sleep(ASK_SECONDS)
+                        store.sync(Outgoing(), max_entries=0)
                     return
 
     return job
-
-
-def _end(store: Store) -> None:
-    """Do what others of the store need: the process ends when that is done."""
-    while store.trouble:
-        sleep(ASK_SECONDS)
-        store.sync(Outgoing(), max_entries=0)
-    if store.is_compaction_due:
-        os.nice(NICE)
-        store.compact()
 
 
 def sync_seconds(members: int) -> float:

@@ -23,10 +23,9 @@ from ordeal._engine.parallel.store_client import (
 from ordeal.errors import StoreError
 from ordeal.explore import Explorer
 from ordeal.result import ExplorationResult
-from ordeal.store import Entry, FailureReport, Outgoing, Store, compaction, open_store
+from ordeal.store import Entry, FailureReport, Outgoing, Store, open_store
 
 from ...samples.monitored import MakeModule
-from ...samples.stores import backend_of
 from .test_supervisor import Climber, Quick, tower  # noqa: F401 - a fixture
 
 pytestmark = pytest.mark.forks
@@ -134,18 +133,6 @@ def test_of_the_runs_at_most_a_twentieth_are_imported() -> None:
     assert 4 * sum(taken) <= IMPORTED_SHARE * 10_000
     assert 4 * sum(taken) >= 0.9 * IMPORTED_SHARE * 9_900
     assert ImportBudget(workers=1).spend(10**9) == ENTRIES_MAX
-
-
-@pytest.mark.usefixtures("tower")
-def test_who_leaves_compacts_what_lost_members_left(url: str, looking: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(compaction, "LOST_MAX", 1)
-    monkeypatch.setattr(compaction, "LOST_SECONDS", -3600.0)
-    for _ in range(2):
-        explore(url, shrink=False, max_runs=20)
-    before = len(looking.edges())
-    explore(url, shrink=False, max_runs=20)
-    assert len(backend_of(looking).survey()) == 1
-    assert len(looking.edges()) >= before
 
 
 TEST = """
