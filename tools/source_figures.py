@@ -32,7 +32,6 @@ LATER = {
             "cli/report.py",
             "cli/view.py",
             "cli/schema.py",
-            "cli/watch.py",
         ),
     ),
     "init, doctor, bisect": (

@@ -88,15 +88,6 @@ def run(given: Mapping[str, Any]) -> int:
     _check_entries(config, options)
     for name in formats:
         format_module(name)  # a report that cannot be written is refused before the search
-    if own.watch:
-        against = {
-            "--json": own.json,
-            "--generate-tests": own.generate_tests is not None,
-            "--resume": options.resume_from is not None,
-            "--on": options.on is not None,
-        }
-        watching = importlib.import_module("ordeal.cli.watch")
-        return int(watching.run_after_saves(*(option for option, given in against.items() if given)))
     if own.dry_run:
         return int(importlib.import_module("ordeal.cli.fleet.dry_run").print_plans(config, options))
     terminal.say(_header(own, config, options))

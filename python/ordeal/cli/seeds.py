@@ -24,9 +24,8 @@ FOUND = 1
 def _check(flags: SeedsFlags) -> None:
     if flags.words and flags.words[0] != "pull":
         raise ConfigError(f"`ordeal seeds {flags.words[0]}` is not a command", hint="write `ordeal seeds pull URL`")
-    if flags.words and (flags.watch or flags.prune_fixed):
-        unused = "--watch" if flags.watch else "--prune-fixed"
-        raise ConfigError(f"`pull` and `{unused}` contradict each other", hint="drop one of them")
+    if flags.words and flags.prune_fixed:
+        raise ConfigError("`pull` and `--prune-fixed` contradict each other", hint="drop one of them")
 
 
 def run(flags: SeedsFlags) -> int:
@@ -38,8 +37,6 @@ def run(flags: SeedsFlags) -> int:
     if flags.words:
         pull = importlib.import_module("ordeal.cli.fleet.pull").pull
         return int(pull(flags.words[1:], config, corpus, verbose=flags.verbose, json=flags.json))
-    if flags.watch:
-        return int(importlib.import_module("ordeal.cli.watch").run_after_saves(*(["--json"] * flags.json)))
     paths = corpus.paths()
     if flags.dir is not None and not corpus.folder.is_dir():
         raise ConfigError(f"no folder {flags.dir} to read seeds from", hint="name the folder that holds the seeds")

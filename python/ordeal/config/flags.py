@@ -39,7 +39,6 @@ class ExploreFlags(CommandFlags):
 
     no_seeds: bool = switch("--no-seeds", "Do not replay saved failures (seeds)")
     prune_fixed_seeds: bool = switch("--prune-fixed-seeds", "Delete saved failures (seeds) that pass now")
-    watch: bool = switch("--watch", "Explore again after each save, until Ctrl-C")
     generate_tests: str | None = place("--generate-tests PATH", "Write pytest functions")
     dry_run: bool = switch("--dry-run", "Print the job, or the files that a cluster would be sent; start nothing")
     force: bool = switch("--force", "Replace files that ordeal did not write")
@@ -284,7 +283,6 @@ class SeedsFlags(Table):
     prune_fixed: bool = switch("--prune-fixed", "Delete seeds that pass now")
     json: bool = switch("--json", "Print the outcome as JSON")
     verbose: bool = switch("-v, --verbose", "Show programs, tracebacks and output")
-    watch: bool = switch("--watch", "Replay again after each save, until Ctrl-C")
 
 
 class ViewFlags(Table):

@@ -36,7 +36,6 @@ from ordeal._base.memory_limit import limit_memory
 from ordeal._base.untrusted import use_journal
 from ordeal._engine.isolation.channel import Channel, ChannelError, Value
 from ordeal._engine.isolation.hangs import WatchedClock
-from ordeal._engine.isolation.measured import Measured
 from ordeal._native import monotonic
 
 #: Time limit for one message: a process that stops in the middle of one counts as lost.
@@ -104,7 +103,6 @@ class Child:
         self._is_silent = self._is_closed = False
         _flush()
         # No signal may reach a fork before it has set its handlers.
-        self._measured = Measured()
         blocked = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
         try:
             self.reaper = self._fork(job, there, journal, blocked, limits)
@@ -125,7 +123,7 @@ class Child:
             if reaper == 0:
                 self.channel.close()
                 reaper = _guard(parent, self._note)
-                _be_child(_measured(job, self._measured), there, journal, self._stacks, reaper, blocked, limits)
+                _be_child(job, there, journal, self._stacks, reaper, blocked, limits)
         return reaper
 
     def fileno(self) -> int:
@@ -185,7 +183,6 @@ class Child:
                 with suppress(ProcessLookupError, PermissionError):
                     os.killpg(fork, signal.SIGKILL)
         stacks = _of_the_user(os.pread(self._stacks, STACKS_BYTES_MAX, 0).decode(errors="replace"))
-        self._measured.join()
         self.exit_status = ChildExit(max(code, 0), max(-code, 0), stacks, not has_ended)
 
     def close(self) -> None:
@@ -263,17 +260,6 @@ def call_in_fork(function: Callable[[], Value], seconds: float, limits: Limits) 
         return Called(problem=f"ended its process {how}")
     finally:
         child.close()
-
-
-def _measured(job: Job, measured: Measured) -> Job:
-    def run(channel: Channel, journal: _native.Journal) -> None:
-        measurement = measured.begin()
-        try:
-            job(channel, journal)
-        finally:
-            measured.end(measurement)
-
-    return run
 
 
 def _be_child(

@@ -69,7 +69,7 @@ def test_what_fails_here_becomes_a_seed(monkeypatch: pytest.MonkeyPatch, run: Ru
     assert "another class was refused: os:Cup" in err
     assert len(list(Path(".ordeal/seeds/Cup").iterdir())) == 1
     assert "1 known" in run("seeds", "pull", "dir://shared", "pulled_cups:Cup")[2]
-    assert [run("seeds", *words)[0] for words in (["push"], ["pull"], ["pull", "--watch"])] == [2, 2, 2]
+    assert [run("seeds", *words)[0] for words in (["push"], ["pull"], ["pull", "--prune-fixed"])] == [2, 2, 2]
 
 
 def test_the_job_is_printed_and_nothing_is_started(monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
