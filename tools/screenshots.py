@@ -60,7 +60,7 @@ def write_commands(folder: Path, project: Path) -> None:
     for name, text in newcomer.PACKAGE.items():
         (parking / name).parent.mkdir(parents=True, exist_ok=True)
         (parking / name).write_text(text, "utf-8")
-    record(parking, "ordeal init --yes", IMAGES / "init.svg")
+    record(parking, "ordeal init", IMAGES / "init.svg")
     record(parking, "ordeal replay -v", IMAGES / "replay.svg")
     record(parking, "ordeal replay --plain -", IMAGES / "plain.svg")
     record(project, "ordeal seeds", IMAGES / "seeds.svg")

@@ -286,8 +286,7 @@ def init() -> None:
     """Write a first machine for a package, and run it.
 
     Reads the package, tries the methods of its classes in a separate process, writes tests/test_ordeal_CLASS.py and
-    an entry in ordeal.toml, and explores it. Writes over no file. Without PACKAGE it takes that of the current folder;
-    of several classes it asks on a terminal which one it is to be.
+    an entry in ordeal.toml, and explores it. Writes over no file. Without PACKAGE it takes that of the current folder.
     """
 
 

@@ -47,8 +47,6 @@ def run(flags: InitFlags) -> int:
     tried = try_classes([each.path for each in classes[:_TRIED_MAX]], roots)
     chosen, answer = _best(classes, tried)
     _list(package, classes, tried, chosen)
-    if len(classes) > 1 and not flags.yes and not flags.json and terminal.can_ask():
-        chosen, answer = _asked(classes[:_LISTED_MAX], tried, chosen, roots)
     changes = _changes(package, answer)
     if flags.ci:
         changes.append(workflow_change())
@@ -98,24 +96,6 @@ def _best(classes: Sequence[FoundClass], tried: Mapping[str, ClassTry]) -> tuple
             hint="write its machine by hand, or name another class: `ordeal init package.module:Class`",
         )
     return max(working, key=lambda pair: _worth(*pair))
-
-
-def _asked(
-    classes: Sequence[FoundClass], tried: Mapping[str, ClassTry], best: FoundClass, roots: Sequence[Path]
-) -> tuple[FoundClass, ClassTry]:
-    """Ask which class it is to be; a wish for one that cannot be explored is answered with the reason."""
-    known = dict(tried)
-    while True:
-        number = terminal.ask_number("Which one?", 1, len(classes), default=classes.index(best) + 1)
-        found = classes[number - 1]
-        if found.path not in known:
-            known |= try_classes([found.path], roots)
-        answer = known[found.path]
-        if answer.working:
-            return found, answer
-        terminal.say(
-            f"{found.path} cannot be explored as it is: {one_line(answer.reason or 'no method could be called')}"
-        )
 
 
 def _worth(found: FoundClass, tried: ClassTry) -> float:

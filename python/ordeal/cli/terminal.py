@@ -157,17 +157,6 @@ def can_redraw() -> bool:
     return is_terminal() and os.environ.get("TERM") not in (None, "", "dumb")
 
 
-def can_ask() -> bool:
-    """Return whether a person reads the messages and can answer."""
-    return is_terminal() and sys.stdin is not None and sys.stdin.isatty()
-
-
-def ask_number(question: str, least: int, most: int, *, default: int) -> int:
-    """Ask on stderr until the answer is a number in the range; nothing stands for ``default``."""
-    number: int = click.prompt(question, type=click.IntRange(least, most), default=default, err=True)
-    return number
-
-
 def writes_to_terminal() -> bool:
     """Return whether stdout is a terminal, where a person reads the report."""
     return _out().isatty()

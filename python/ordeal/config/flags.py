@@ -232,7 +232,6 @@ class InitFlags(Table):
         flag="--class CLASS",
         help="Take this class of the package",
     )
-    yes: bool = switch("-y, --yes", "Take the most promising class without asking")
     ci: str | None = option(
         None,
         one_of("github", quoted=False),

@@ -132,12 +132,10 @@ def test_a_class_that_says_its_package_needs_no_other_and_the_command_for_anothe
     assert "+++ tests/test_ordeal_basket.py\n" in out
 
 
-def test_a_person_is_asked_which_of_several_classes(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_several_classes_the_most_promising_is_taken(run: Run) -> None:
     Path("src/shop/other.py").write_text(dedent(OTHER))
-    monkeypatch.setattr("ordeal.cli.terminal.can_ask", lambda: True)
-    monkeypatch.setattr("ordeal.cli.terminal.ask_number", lambda *_, default: 3 - default)
     code, out, err = run("init", "--dry-run")
     assert code == 0, err
     assert "   1 * shop:Cart  3 methods change it, add/remove\n   2   shop.other:Basket  2 methods change it" in err
-    assert "+++ tests/test_ordeal_basket.py\n" in out
-    assert "+++ tests/test_ordeal_cart.py\n" in run("init", "--dry-run", "--yes")[1]
+    assert "Another one: `ordeal init shop.other:Basket`" in err
+    assert "+++ tests/test_ordeal_cart.py\n" in out

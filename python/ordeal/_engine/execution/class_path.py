@@ -5,15 +5,13 @@ from __future__ import annotations
 import contextlib
 import importlib
 import inspect
-import logging
 import pkgutil
 import sys
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from difflib import get_close_matches
 from pathlib import Path
-from traceback import walk_stack
 from types import ModuleType
 from typing import Any, NoReturn, TypeGuard
 from unittest import TestCase
@@ -21,9 +19,8 @@ from weakref import WeakKeyDictionary
 
 from hypothesis.stateful import RuleBasedStateMachine
 
-from ordeal._base import interrupts, untrusted
+from ordeal._base import untrusted
 from ordeal._base.formatting import describe_error
-from ordeal._base.interrupts import Alarm
 from ordeal._engine.execution.machine_files import machines_nearby
 from ordeal._engine.execution.project_modules import reach_test_file
 from ordeal._hypothesis.definition_checks import hint_for_definition
@@ -133,7 +130,7 @@ def _import(name: str, wanted: str) -> ModuleType:
         # Find modules too that were written after the import system last read their folder.
         importlib.invalidate_caches()
         reach_test_file(name)
-        with untrusted.exit_refused(), _limited(name):
+        with untrusted.exit_refused():
             return importlib.import_module(name)
     except ModuleNotFoundError as error:
         missing = error.name or name
@@ -148,29 +145,6 @@ def _import(name: str, wanted: str) -> ModuleType:
         _refuse_import(name, error)
 
 
-@contextmanager
-def _limited(name: str) -> Iterator[None]:
-    """Say where an import is that takes long, and end one that seems to have no end."""
-    noted = False
-
-    def due() -> Callable[[], BaseException] | None:
-        nonlocal noted
-        if alarm.seconds >= IMPORT_SECONDS_MAX:
-            return lambda: TimeoutError(f"it takes longer than {IMPORT_SECONDS_MAX:g} s")
-        if not noted:
-            noted = True
-            frames = (frame for frame, _ in walk_stack(sys._getframe()))
-            own = (f for f in frames if not _is_of_import(f.f_code.co_filename))
-            where = next((f", now at {frame.f_code.co_filename}:{frame.f_lineno}" for frame in own), "")
-            # Where nobody has set up logging, Python writes a warning to stderr.
-            logging.getLogger("ordeal").warning("note: `%s` is still being imported%s", name, where)
-        return None
-
-    alarm = Alarm(due)
-    with alarm.every(IMPORT_SECONDS_NOTED):
-        yield
-
-
 def _refuse_import(name: str, error: BaseException) -> NoReturn:
     message = f"importing `{name}` raised {describe_error(error)}"
     place = _place(error)
@@ -180,9 +154,7 @@ def _refuse_import(name: str, error: BaseException) -> NoReturn:
 
 
 #: Where a module is imported, and where one that ends the process is stopped.
-_OWN_FILES = (__file__, untrusted.__file__, interrupts.__file__, contextlib.__file__)
-#: Importing the largest packages takes some ten seconds on a slow machine.
-IMPORT_SECONDS_NOTED, IMPORT_SECONDS_MAX = 5.0, 300.0
+_OWN_FILES = (__file__, untrusted.__file__, contextlib.__file__)
 
 
 def _place(error: BaseException) -> str:

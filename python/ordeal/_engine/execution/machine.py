@@ -20,7 +20,6 @@ from ordeal._base.live_threads import program_threads
 from ordeal._engine.execution.class_path import is_loaded, is_named, path_of
 from ordeal._engine.execution.driver import END, Driver, StepSource
 from ordeal._engine.isolation.child import Limits, call_in_fork, can_supervise
-from ordeal._engine.isolation.watchdog import Watchdog
 from ordeal._hypothesis.definition_checks import check_constructor
 from ordeal._hypothesis.machines import MachineDefinition, define_machine
 from ordeal._hypothesis.markers import machine_of_test_case
@@ -58,7 +57,7 @@ def make_driver(given: MachineFactory, rule_timeout: float | None = None) -> Dri
             "assertions do not run, because Python was started with -O or PYTHONOPTIMIZE: nothing would fail",
             hint="start it without these",
         )
-    cls, factory = _class_and_factory(given, rule_timeout)
+    cls, factory = _class_and_factory(given)
     faults = _faults_of(cls)
     try:
         definition = usable_definition(cls)
@@ -131,9 +130,7 @@ class _GenericDriver(Driver):
         return END if run.machine.is_over else super().next_step(step_source, run)
 
 
-def _class_and_factory(
-    given: Any, rule_timeout: float | None
-) -> tuple[type[RuleBasedStateMachine], Callable[[], RuleBasedStateMachine]]:
+def _class_and_factory(given: Any) -> tuple[type[RuleBasedStateMachine], Callable[[], RuleBasedStateMachine]]:
     """Return the class of the rule machines to run, and the function that makes them."""
     if inspect.isclass(given) and issubclass(given, GenericStateMachine):
         check_generic_class(given)
@@ -145,36 +142,24 @@ def _class_and_factory(
     if not inspect.isfunction(given):
         _refuse(given)
     _check_takes_nothing(given)
-    made = _called(given, rule_timeout) if is_loaded(given) else given()
+    made = _called(given) if is_loaded(given) else given()
     if isinstance(made, GenericStateMachine):
         return type(as_rule_machine(made, given)), lambda: as_rule_machine(given(), given)
     return type(as_rule_machine(made, given)), given
 
 
-def _called(given: Callable[[], Any], rule_timeout: float | None) -> Any:
-    """Return what ``given`` makes, within the time that a rule may take. A path named it, so no caller expects errors.
+def _called(given: Callable[[], Any]) -> Any:
+    """Return what ``given`` makes. A path named it, so no caller expects its errors.
 
     Raises:
-        MachineError: it raises, or takes too long.
+        MachineError: it raises.
     """
-    seconds = rule_timeout or RULE_TIMEOUT_SECONDS
-    watchdog = Watchdog(seconds, _TakesTooLong)
-    with watchdog.watching():
-        try:
-            watchdog.armed = True
-            return given()
-        except (OrdealError, KeyboardInterrupt):
-            raise
-        except _TakesTooLong:
-            raise _does_not_return(given, f"did not return within {seconds:g} s") from None
-        except BaseException as error:
-            raise _does_not_return(given, f"raised {describe_error(error)}") from error
-        finally:
-            watchdog.armed = False
-
-
-class _TakesTooLong(BaseException):
-    """Raised in a function that takes too long. Like KeyboardInterrupt, it is not an error of the code it passes."""
+    try:
+        return given()
+    except (OrdealError, KeyboardInterrupt):
+        raise
+    except BaseException as error:
+        raise _does_not_return(given, f"raised {describe_error(error)}") from error
 
 
 def _does_not_return(given: Callable[..., Any], problem: str) -> MachineError:

@@ -10,75 +10,26 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-#: How a source writes each operator.
-SIGNS: dict[type[ast.AST], str] = {
-    ast.Add: "+",
-    ast.Sub: "-",
-    ast.Mult: "*",
-    ast.Div: "/",
-    ast.FloorDiv: "//",
-    ast.Mod: "%",
-    ast.Pow: "**",
-    ast.LShift: "<<",
-    ast.RShift: ">>",
-    ast.BitOr: "|",
-    ast.BitAnd: "&",
-    ast.BitXor: "^",
-    ast.MatMult: "@",
-    ast.Eq: "==",
-    ast.NotEq: "!=",
-    ast.Lt: "<",
-    ast.LtE: "<=",
-    ast.Gt: ">",
-    ast.GtE: ">=",
-    ast.Is: "is",
-    ast.IsNot: "is not",
-    ast.In: "in",
-    ast.NotIn: "not in",
-    ast.USub: "-",
-    ast.UAdd: "+",
-    ast.Invert: "~",
-}
-OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
-    "+": operator.add,
-    "-": operator.sub,
-    "*": operator.mul,
-    "/": operator.truediv,
-    "//": operator.floordiv,
-    "%": operator.mod,
-    "**": operator.pow,
-    "<<": operator.lshift,
-    ">>": operator.rshift,
-    "|": operator.or_,
-    "&": operator.and_,
-    "^": operator.xor,
-    "@": operator.matmul,
-}
+#: How a source writes each operator, and the name of its function in ``operator``.
+_BINARY = (
+    *(("+", ast.Add, "add"), ("-", ast.Sub, "sub"), ("*", ast.Mult, "mul"), ("/", ast.Div, "truediv")),
+    *(("//", ast.FloorDiv, "floordiv"), ("%", ast.Mod, "mod"), ("**", ast.Pow, "pow"), ("@", ast.MatMult, "matmul")),
+    *(("<<", ast.LShift, "lshift"), (">>", ast.RShift, "rshift")),
+    *(("|", ast.BitOr, "or_"), ("&", ast.BitAnd, "and_"), ("^", ast.BitXor, "xor")),
+)
+_UNARY = ("-", ast.USub, operator.neg), ("+", ast.UAdd, operator.pos), ("~", ast.Invert, operator.invert)
+_COMPARED: tuple[tuple[str, type[ast.AST], Callable[[Any, Any], Any]], ...] = (
+    *(("==", ast.Eq, operator.eq), ("!=", ast.NotEq, operator.ne), ("<", ast.Lt, operator.lt)),
+    *(("<=", ast.LtE, operator.le), (">", ast.Gt, operator.gt), (">=", ast.GtE, operator.ge)),
+    *(("is", ast.Is, operator.is_), ("is not", ast.IsNot, operator.is_not)),
+    ("in", ast.In, lambda one, other: one in other),
+    ("not in", ast.NotIn, lambda one, other: one not in other),
+)
+
+SIGNS: dict[type[ast.AST], str] = {kind: sign for sign, kind, _ in (*_BINARY, *_UNARY, *_COMPARED)}
+OPERATORS: dict[str, Callable[[Any, Any], Any]] = {sign: getattr(operator, name) for sign, _, name in _BINARY}
 IN_PLACE: dict[str, Callable[[Any, Any], Any]] = {
-    "+": operator.iadd,
-    "-": operator.isub,
-    "*": operator.imul,
-    "/": operator.itruediv,
-    "//": operator.ifloordiv,
-    "%": operator.imod,
-    "**": operator.ipow,
-    "<<": operator.ilshift,
-    ">>": operator.irshift,
-    "|": operator.ior,
-    "&": operator.iand,
-    "^": operator.ixor,
-    "@": operator.imatmul,
+    sign: getattr(operator, f"i{name.rstrip('_')}") for sign, _, name in _BINARY
 }
-COMPARED: dict[str, Callable[[Any, Any], Any]] = {
-    "==": operator.eq,
-    "!=": operator.ne,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-    "is": operator.is_,
-    "is not": operator.is_not,
-    "in": lambda one, other: one in other,
-    "not in": lambda one, other: one not in other,
-}
-UNARY: dict[str, Callable[[Any], Any]] = {"-": operator.neg, "+": operator.pos, "~": operator.invert}
+COMPARED: dict[str, Callable[[Any, Any], Any]] = {sign: compare for sign, _, compare in _COMPARED}
+UNARY: dict[str, Callable[[Any], Any]] = {sign: apply for sign, _, apply in _UNARY}

@@ -214,15 +214,3 @@ def test_a_module_that_ends_the_process_is_refused_with_its_line(project: Path) 
     (project / "leaving.py").write_text("import os\nos._exit(0)\n")
     with pytest.raises(MachineError, match=r"^importing `leaving` raised SystemExit: os._exit\(0\) \(leaving.py:2\)\n"):
         load_class("leaving:Machine")
-
-
-def test_an_import_without_end_is_named_and_ended(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    (tmp_path / "endless_at_import.py").write_text("while True:\n    pass\n")
-    monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr("ordeal._engine.execution.class_path.IMPORT_SECONDS_NOTED", 0.02)
-    monkeypatch.setattr("ordeal._engine.execution.class_path.IMPORT_SECONDS_MAX", 0.2)
-    with pytest.raises(MachineError, match="importing `endless_at_import` raised TimeoutError: it takes longer than"):
-        load_class("endless_at_import:Machine")
-    assert "note: `endless_at_import` is still being imported, now at " in caplog.text
