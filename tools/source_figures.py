@@ -24,7 +24,7 @@ CHECK = re.compile(r"\s*ORDEAL_D?CHECK\(|[{;]\s*ORDEAL_D?CHECK\(")
 LATER = {
     "simulation of async programs": ("simulate/network", "simulate/nodes", "simulate/outside", "simulate/runtime"),
     "reports and pages": (
-        *("_engine/runs", "_engine/trace_view", "_engine/plain", "_base/notebook.py"),
+        *("_engine/runs", "_engine/trace_view", "_engine/plain"),
         *("_report/dashboard", "_report/formats", "_report/html", "_report/comparing.py", "_report/comparing.py"),
         *(
             "cli/dashboard.py",

@@ -26,7 +26,6 @@ import ordeal._native as _native
 from ordeal._base.formatting import DECIMAL_BITS_MAX, JSON_MESSAGE_CHARS_MAX, counted, one_line
 from ordeal._base.json_fields import SIZE_MAX, Record, checked, read_json
 from ordeal._base.memory_limit import MEMORY_MIB_MAX
-from ordeal._base.notebook import notebook_html
 from ordeal._base.regular_file import read_regular
 from ordeal._base.untrusted import error_message, type_name
 from ordeal.errors import TraceError
@@ -127,17 +126,6 @@ class Trace:
     def __repr__(self) -> str:
         ends = "" if self.failure is None else f", fails with {self.failure.error_type}"
         return f"<Trace {one_line(self.test_class)}: {counted(len(self.taken_steps()), 'step')}{one_line(ends)}>"
-
-    def _repr_html_(self) -> str:
-        rows = [
-            (str(number), step_text(step), ", ".join(step.active_faults))
-            for number, step in enumerate(self.taken_steps(), start=1)
-        ]
-        failure = self.failure
-        ends = "" if failure is None else f"{failure.error_type}: {failure.error_message}"
-        return notebook_html(
-            repr(self).strip("<>"), facts=[("fails with", ends)], columns=("", "step", "faults on"), rows=rows
-        )
 
     @property
     def is_schedule(self) -> bool:

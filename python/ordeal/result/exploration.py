@@ -13,18 +13,14 @@ import msgspec
 from ordeal._base.formatting import (
     MESSAGE_CHARS_MAX,
     counted,
-    describe_error,
     indented,
-    name_list,
     one_line,
     percent,
-    short_names,
 )
-from ordeal._base.notebook import notebook_html
 from ordeal._base.property_text import explored_properties
 from ordeal._base.python_source import in_double_quotes
 from ordeal.config.options import SnapshotKind
-from ordeal.result.failure import Failure, failure_details, needed_faults, trace_steps
+from ordeal.result.failure import Failure, failure_details
 from ordeal.result.parts import FaultUse, Inconclusive, KnownFailure, RuleUse, SeedOutcome, known_lines
 
 if TYPE_CHECKING:
@@ -159,22 +155,6 @@ class ExplorationResult(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         findings = counted(len(self.failures), "finding") if self.failures else "no findings"
         runs, edges = counted(self.total_runs, "run"), counted(self.unique_edges, "edge")
         return f"<ExplorationResult {name}: {findings}, {runs}, {edges}>"
-
-    def _repr_html_(self) -> str:
-        rows = [
-            (
-                failure.id,
-                describe_error(failure.error),
-                "" if failure.place is None else str(failure.place.at),
-                str(trace_steps(failure) or ""),
-                name_list(short_names(needed_faults(failure))),
-                str(failure.count),
-            )
-            for failure in self.failures
-        ]
-        columns = ("id", "failure", "at", "steps", "faults", "runs")
-        facts = [("runs", run_figures(self)), *(("coverage", figures) for figures in coverage_figures(self))]
-        return notebook_html(repr(self).strip("<>"), facts=facts, columns=columns, rows=rows)
 
     def summary(self) -> str:
         """Return the result as a few lines of text, without a newline at the end."""

@@ -22,7 +22,6 @@ from ordeal._base.formatting import (
     runnable_program,
     short_names,
 )
-from ordeal._base.notebook import notebook_html
 from ordeal.result.parts import FailurePlace, place_lines
 
 if TYPE_CHECKING:
@@ -88,19 +87,6 @@ class Failure(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         steps = trace_steps(self)
         length = "" if steps is None else f", {steps} steps"
         return f"<Failure {self.id}: {describe_error(self.error)}{length}>"
-
-    def _repr_html_(self) -> str:
-        place = self.place
-        facts = [
-            ("at", "" if place is None else str(place.at)),
-            ("raised at", "" if place is None or place.raised_at is None else str(place.raised_at)),
-            ("asserted", "" if place is None else " ".join(place.asserted)),
-            ("faults", ", ".join(short_names(needed_faults(self)))),
-            ("struck by", struck_text(self.struck) if self.struck else ""),
-            ("seen", f"in {self.count} runs" if self.count > 1 else ""),
-            ("replay", replay_command(self.id) if self.trace_path or self.seed_path else ""),
-        ]
-        return notebook_html(repr(self).strip("<>"), facts=facts, code=failure_program(self) if self.program else "")
 
     def __str__(self) -> str:
         return failure_text(self)
