@@ -316,7 +316,7 @@ _FLAGS = {
     "explore": {
         "Search": "config target_modules seed max_time max_runs patience workers isolate buggify_prob shrink "
         "confirm_fresh",
-        "Seeds": "known no_seeds prune_fixed_seeds watch",
+        "Seeds": "known no_seeds prune_fixed_seeds",
         "State": "save_state_to resume_from store",
         "Fleet": "on members image job_options project fleet_name dry_run",
         "Output": "verbose progress all generate_tests force formats report_dir json fail_on",
