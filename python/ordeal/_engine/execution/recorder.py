@@ -31,8 +31,6 @@ from ordeal.chaos import ChaosTest
 from ordeal.faults import Fault
 
 TEXT_MAX = 2_000
-#: The name of the machine in a program.
-STATE = "state"
 #: Stands in a line for the choices of the arguments between two of them, until these are known.
 _CHOICES = "\0"
 LONG = 100_000
@@ -75,9 +73,17 @@ class Observer:
 
 
 class RunRecorder(Observer):
-    """Records a run. It renders arguments before the rule runs, because the rule may change them."""
+    """Records a run. It renders arguments before the rule runs, because the rule may change them.
+
+    Attributes:
+        state: the name of the machine in the program.
+        is_whole: whether expressions make all arguments of the program, so that none is drawn again.
+    """
+
+    state = "state"
 
     def __init__(self) -> None:
+        self.is_whole = True
         self.steps: list[TraceStep] = []
         self.program: list[str] = []
         self.needed: list[str] = []  # the lines before the machine is made
@@ -102,7 +108,7 @@ class RunRecorder(Observer):
     @override
     def making(self, cls: type[RuleBasedStateMachine]) -> None:
         self._chance = random_state()
-        self.program.append(f"{STATE} = {type_name(cls)}()")
+        self.program.append(f"{self.state} = {type_name(cls)}()")
 
     @override
     def started(self, machine: RuleBasedStateMachine) -> None:
@@ -133,20 +139,21 @@ class RunRecorder(Observer):
     def undrawn(self, rule: Rule, initialize: bool) -> None:
         kind: Literal["initialize", "rule"] = "initialize" if initialize else "rule"
         self.steps.append(TraceStep(kind=kind, name=rule.name, active_faults=self.active_faults))
-        call = f"{STATE}.{rule.name}({self.drawn_again(argument.name for argument in rule.arguments)})"
+        call = f"{self.state}.{rule.name}({self.drawn_again(argument.name for argument in rule.arguments)})"
         self.program.append(f"{call}{_comment(['drawing the arguments fails'])}")
 
     def _call(self, rule: Rule, values: Mapping[str, Any]) -> str:
         """Return the call of a rule. Arguments without source are drawn again, from choices that are known later."""
         name = _attribute_of(rule, type(self._machine))
         if not name:
+            self.is_whole = False
             return f"...  # {rule.name} is not a method of the machine, so no program can call it"
         written, drawn, problems = [], [], []
         known = {} if self._machine is None else dict(self._machine.names_to_values)
         # Not isinstance(): an object may say anything of its class.
         held = [(name, value) for name, value in known.items() if not issubclass(type(value), _WITHOUT_IDENTITY)]
         names = {id(value): slug(name) for name, value in held}
-        names[id(self._machine)] = STATE
+        names[id(self._machine)] = self.state
         for argument in rule.arguments:
             try:
                 source = self._source(values[argument.name], names)
@@ -159,9 +166,10 @@ class RunRecorder(Observer):
                     drawn.append(argument.name)
         if drawn or _asks_hypothesis(rule.function):
             written.append(self.drawn_again(drawn))
-        call = f"{STATE}.{name}({', '.join(written)})"
+        self.is_whole = self.is_whole and not problems
+        call = f"{self.state}.{name}({', '.join(written)})"
         if rule.is_coroutine and isinstance(self._machine, ChaosTest):
-            call = f"{STATE}.run_coroutine({call})"
+            call = f"{self.state}.run_coroutine({call})"
         elif rule.is_coroutine:
             self._need("import asyncio", "run = asyncio.Runner().run")
             call = f"run({call})"
@@ -169,6 +177,7 @@ class RunRecorder(Observer):
 
     def drawn_again(self, names: Iterable[str]) -> str:
         """Return what stands for arguments that are drawn again, until ``finished_program`` puts in their choices."""
+        self.is_whole = False
         self._need("from ordeal.trace import drawn")
         return f"{_CHOICES}{','.join(names)}{_CHOICES}"
 
@@ -184,7 +193,7 @@ class RunRecorder(Observer):
             return f"[{', '.join([slug(item.name) for item in value])}]"
         if issubclass(type(value), DataObject):
             raise NoSourceError("it draws inside the rule")
-        writer = SourceWriter(lambda each: names.get(id(each)), frozenset({STATE, "run", "drawn"}))
+        writer = SourceWriter(lambda each: names.get(id(each)), frozenset({self.state, "run", "drawn"}))
         text = bounded_call(lambda: _source_or_problem(writer, value), lambda why: NoSourceError(_why(why)))
         if not isinstance(text, str):
             raise text
@@ -262,8 +271,8 @@ class RunRecorder(Observer):
             f"{_with_choices(call, step)}{_remarks(step, has_told=reported)}"
             for call, step in zip(calls, self.steps, strict=True)
         ]
-        checks = [f"{STATE}.{invariant}()  # the invariant"] if invariant.isidentifier() else []
-        return [*self.needed, made, *lines, *checks, f"{STATE}.teardown(){_comment(self._hits_in_teardown or [])}"]
+        checks = [f"{self.state}.{invariant}()  # the invariant"] if invariant.isidentifier() else []
+        return [*self.needed, made, *lines, *checks, f"{self.state}.teardown(){_comment(self._hits_in_teardown or [])}"]
 
     def written(self) -> bytes:
         """What was recorded, for a recorder of another process."""
@@ -341,7 +350,7 @@ def _with_choices(call: str, step: TraceStep) -> str:
         return f"{head}{', '.join(f'{name}=...' for name in names)}{tail}{_comment([f'cannot be written: {error}'])}"
     seen = [f"{name} is {one_line(step.text[name])}" for name in names if name in step.text]
     remarks = _comment([each for each in seen if not each.endswith(" data(...)")])
-    return f"{head}**drawn({STATE}, {step.name!r}, {text}){tail}{remarks}"
+    return f"{head}**drawn(state, {step.name!r}, {text}){tail}{remarks}"
 
 
 def _fault_text(machine: RuleBasedStateMachine | None, name: str) -> str:
