@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from ordeal._base.formatting import counted
 from ordeal._engine.parallel.fleet.board import (
     LAUNCHER,
     OVER,
     Record,
-    edges_over_time,
     member_state,
     number_of,
     runs_other_code,
@@ -44,8 +43,6 @@ def fleet_text(name: str, records: Records, now: float) -> str:
         f"Fleet {name}: {shown_state(records, now)}, {text_of(launcher, 'class')} on {text_of(launcher, 'on')}",
         f"  {counted(len(running), 'member')} running of {wanted}; {shown}",
     ]
-    if grown := growth_text(edges_over_time(each for each in members.values())):
-        lines.append(f"  edges over time: {grown}")
     for key, record in list(members.items())[:MEMBERS_MAX]:
         lines.append(f"  {_number(key):>4}  {_member(record, launcher, now)}")
     if len(members) > MEMBERS_MAX:
@@ -57,20 +54,6 @@ def shown_state(records: Records, now: float) -> str:
     """Return how the fleet is, in words."""
     state = state_of(records, now)
     return _STATES.get(state, state)
-
-
-def growth_text(grown: Sequence[tuple[float, int]]) -> str:
-    """Return how many edges there were after an eighth, a quarter and half of the time in which they grew, and last."""
-    if not grown:
-        return ""
-    end = grown[-1][0]
-    shown: dict[int, float] = {}
-    for part in (1 / 8, 1 / 4, 1 / 2, 1):
-        known = [point for point in grown if point[0] <= part * end]
-        if known:
-            seconds, edges = known[-1]
-            shown.setdefault(edges, seconds)
-    return ", ".join(f"{edges:,} after {seconds:,.0f} s" for edges, seconds in shown.items())
 
 
 def _after_the_end(record: Record) -> Record:

@@ -133,11 +133,6 @@ class Region:
         """The columns to write to; the last one stays free, as a terminal may break a line that fills it."""
         return max(20, self._console.width - 1)
 
-    @property
-    def height(self) -> int:
-        """The rows of the terminal."""
-        return max(4, self._console.height)
-
     def draw(self, lines: Sequence[Text], above: Sequence[Text] = ()) -> None:
         """Replace what is drawn by ``lines``, with ``above`` before them, which stays."""
         for line in (*lines, *above):

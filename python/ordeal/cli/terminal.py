@@ -98,11 +98,6 @@ def unwritten() -> str:
     return "" if trouble is None or isinstance(trouble, BrokenPipeError) else trouble.strerror or str(trouble)
 
 
-def is_read() -> bool:
-    """Return False if the reader of stdout is gone, so that there is nothing to go on for."""
-    return not isinstance(getattr(_KeptStream.out, "trouble", None), BrokenPipeError)
-
-
 def _out() -> TextIO:
     return _KeptStream.out or sys.stdout
 

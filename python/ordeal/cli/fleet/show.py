@@ -12,7 +12,6 @@ from ordeal._engine.parallel.fleet.board import (
     LAUNCHER,
     Board,
     Record,
-    edges_over_time,
     launchers,
     state_of,
 )
@@ -81,5 +80,4 @@ def document(name: str, records: Records) -> dict[str, Any]:
         "state": state_of(records, time.time()),
         "launcher": records.get(LAUNCHER, {}),
         "members": members,
-        "edges_over_time": edges_over_time(members.values()),
     }

@@ -25,11 +25,9 @@ from ordeal._base import interrupts
 from ordeal._base.formatting import one_line
 from ordeal._base.interpreter import LineReader, end, start
 from ordeal._engine.parallel.fleet.board import (
-    GROWTH,
     LAUNCHER,
     Board,
     BoardError,
-    Growth,
     Record,
     member_key,
     number_of,
@@ -96,7 +94,6 @@ class Agent:
         self._number = number
         self._store = store
         self._lease = _Lease()
-        self._growth = Growth()
         self._stop_at = 0.0
         self._board: Board
         self._since = time.time()
@@ -239,8 +236,6 @@ class Agent:
             return
         if isinstance(found, dict):
             self._record |= found
-            self._growth.add(time.time() - number_of(self._record, "since"), int(number_of(self._record, "edges")))
-            self._record[GROWTH] = str(self._growth)
 
     def _tell(self) -> bool:
         try:

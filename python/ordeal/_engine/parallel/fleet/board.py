@@ -9,9 +9,8 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from itertools import groupby
 from typing import Any
 
 from ordeal._base.formatting import one_line
@@ -27,10 +26,6 @@ LAUNCHER = "launcher"
 STALE_SECONDS = 15.0
 #: The states of a member that has ended.
 OVER = frozenset(("ended", "failed", "lost"))
-#: How many points a member keeps of how its edges grew, and the name under which its record has them.
-POINTS_MAX = 24
-GROWTH = "growth"
-_POINT = re.compile(r"([0-9]{1,9}(?:\.[0-9])?):([0-9]{1,12})", re.ASCII)
 _TEXT_CHARS_MAX = 2000
 _KEY = re.compile(r"launcher|member-[0-9]{6}", re.ASCII)
 _FLEET = re.compile(r"[a-z0-9-]{1,60}", re.ASCII)
@@ -189,43 +184,3 @@ def state_of(records: Mapping[str, Record], now: float) -> str:
     if state in ("running", "stopping") and now - number_of(launcher, "at") > STALE_SECONDS:
         return "lost"
     return state or "unknown"
-
-
-class Growth:
-    """How the edges of one member grew: when it had a number of edges for the first time, as a few points."""
-
-    def __init__(self) -> None:
-        self._points: list[tuple[float, int]] = []
-
-    def add(self, seconds: float, edges: int) -> None:
-        """Take a new number of edges. Where there are too many points, every second one goes, but never the last."""
-        if self._points and edges <= self._points[-1][1]:
-            return
-        self._points.append((max(0.0, seconds), edges))
-        if len(self._points) > POINTS_MAX:
-            del self._points[-2::-2]
-
-    def __str__(self) -> str:
-        """Return the points as the text of a record."""
-        return " ".join(f"{seconds:.1f}:{edges}" for seconds, edges in self._points)
-
-
-def edges_over_time(records: Iterable[Record]) -> list[tuple[float, int]]:
-    """Return when the best of all members had how many edges, in seconds since the first of them started.
-
-    Records come from a store that others can write, so what is not a point in them is left out.
-    """
-    started = [(number_of(record, "since"), record) for record in records if text_of(record, GROWTH)]
-    first = min((since for since, _ in started), default=0.0)
-    points = sorted(
-        (round(since - first + float(point[1]), 1), int(point[2]))
-        for since, record in started
-        for text in text_of(record, GROWTH).split()[:POINTS_MAX]
-        if (point := _POINT.fullmatch(text))
-    )
-    grown: list[tuple[float, int]] = []
-    for seconds, at_once in groupby(points, key=lambda point: point[0]):
-        edges = max(edges for _, edges in at_once)
-        if not grown or edges > grown[-1][1]:
-            grown.append((seconds, edges))
-    return grown

@@ -38,8 +38,9 @@ BEAT_SECONDS = 2.0
 #: A member that is lost later than this after its start begins a new row of losses.
 ROW_SECONDS = 60.0
 #: The pauses before the second and each further start of such a row; after the last one, a member is given up. A node
-#: without what members need is known after some twenty seconds.
-PAUSES = (0.0, 1.0, 2.0, 4.0, 8.0)
+#: without what members need is known after half a minute. Ray gives a node that died new tasks for as long as a quarter
+#: of a minute.
+PAUSES = (0.0, 1.0, 2.0, 4.0, 8.0, 16.0)
 #: What members may take on top of their time: to shrink, and to report.
 GRACE_SECONDS = 150.0
 #: How long a scheduler may let members wait before they start.

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 from typing import Any, override
 
-from ordeal._engine.parallel.fleet.cluster import ClusterLauncher, library, listens, run_member, what_was_wrong
+from ordeal._engine.parallel.fleet.cluster import ClusterLauncher, library, run_member, what_was_wrong
 from ordeal._engine.parallel.fleet.plan import FleetPlan
 
 PACKAGE = "ray[client]"
 #: How long Ray's client retries to reach a head. A head that refuses a client, as one of another version
 #: does, waits for it as long, and the client waits for the head.
 RECONNECT_SECONDS = 4
-#: How long a node may take to answer that is asked before a member is given to it, and how many are asked.
-ANSWER_SECONDS = 0.5
-SILENT_MAX = 4
 
 
 class RayLauncher(ClusterLauncher):
@@ -61,28 +57,8 @@ class RayLauncher(ClusterLauncher):
     def submit(self, number: int, attempt: int, task: str, store: str) -> Any:
         given = (task, number, attempt, store, self._kept)
         workers = self.plan.task.init.get("workers") or 1
-        place: dict[str, Any] = {"num_cpus": int(workers), "scheduling_strategy": "SPREAD"}
-        if attempt > 1 and (node := self._answering_node(number)):
-            place["scheduling_strategy"] = self._near(node)
-        return self._ray.remote(max_retries=0, **place)(run_member).remote(*given)
-
-    def _answering_node(self, number: int) -> str:
-        """Return the id of a node at whose port something answers, another for each number; empty if none is found.
-
-        For as long as it takes to miss some reports of a node that died, a quarter of a minute, Ray gives it new tasks.
-        """
-        nodes = [node for node in self._ray.nodes() if node["Alive"] and node["Resources"].get("CPU")]
-        for place in range(min(len(nodes), SILENT_MAX)):
-            node = nodes[(number + place) % len(nodes)]
-            if not listens(node["NodeManagerAddress"], int(node["NodeManagerPort"]), seconds=ANSWER_SECONDS):
-                return str(node["NodeID"])
-        return ""
-
-    @staticmethod
-    def _near(node: str) -> Any:
-        """Return Ray's word for on this node, or on any other if that has no room."""
-        strategies = importlib.import_module("ray.util.scheduling_strategies")
-        return strategies.NodeAffinitySchedulingStrategy(node, soft=True, _spill_on_unavailable=True)
+        remote = self._ray.remote(max_retries=0, num_cpus=int(workers), scheduling_strategy="SPREAD")
+        return remote(run_member).remote(*given)
 
     @override
     def waiting(self) -> set[int]:

@@ -7,7 +7,7 @@ import socket
 import sys
 import threading
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import ModuleType
 
 import pytest
 from tests.unit._engine.parallel.fleet.plans import PASSWORD, SECRET_STORE, plan_on
@@ -167,38 +167,6 @@ def test_no_log_of_a_node_shows_the_password_of_the_store(libraries: dict[str, M
         launcher.start(0, 1)
     assert log.logged.count("redis://host:6379/0") == 2
     assert PASSWORD not in log.logged
-
-
-def test_a_member_is_started_again_where_a_node_answers(
-    libraries: dict[str, ModuleType], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # A node that was killed counts as alive until Ray's health check has missed several reports of it.
-    places: list[object] = []
-
-    def remote(**options: object) -> object:
-        places.append(options["scheduling_strategy"])
-        return lambda _: SimpleNamespace(remote=lambda *_: None)
-
-    with socket.socket() as listening, socket.socket() as killed:
-        for each in (listening, killed):
-            each.bind(("127.0.0.1", 0))
-        listening.listen()
-        vars(libraries["ray"])["nodes"] = lambda: [
-            {
-                "NodeID": name,
-                "Alive": True,
-                "Resources": {"CPU": 2.0},
-                "NodeManagerAddress": "127.0.0.1",
-                "NodeManagerPort": each.getsockname()[1],
-            }
-            for name, each in (("killed", killed), ("other", listening))
-        ]
-        vars(libraries["ray"])["remote"] = remote
-        monkeypatch.setattr(on_ray.RayLauncher, "_near", staticmethod(lambda node: f"near {node}"))
-        launcher = on_ray.RayLauncher(plan_on("ray://host:1", members=2))
-        for number, attempt in ((0, 1), (0, 2), (1, 2)):
-            launcher.start(number, attempt)
-    assert places == ["SPREAD", "near other", "near other"]
 
 
 def test_a_head_whose_process_for_the_client_died_is_asked_once_more(ray: ModuleType) -> None:
