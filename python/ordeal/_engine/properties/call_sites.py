@@ -131,9 +131,6 @@ class _Module:
         self._path = path
         self._origins = dict(_imported(self._nodes))
         self._texts = _constant_texts(tree)
-        for target, value in _assigned(self._nodes):
-            if (origin := self._dotted(value)) is not None:
-                self._origins[target] = origin
 
     def sites(self) -> Iterator[Site]:
         """Yield the sites, in no particular order."""
@@ -166,12 +163,6 @@ class _Module:
                 return text
             case ast.Name(id=name):
                 return self._texts.get(name)
-            case ast.JoinedStr(values=parts):
-                texts = [self._text(part) for part in parts]
-                return None if None in texts else "".join(map(str, texts))
-            case ast.BinOp(left=left, op=ast.Add(), right=right):
-                first, second = self._text(left), self._text(right)
-                return None if first is None or second is None else first + second
         return None
 
 
@@ -189,13 +180,6 @@ def _imported(nodes: Sequence[ast.AST]) -> Iterator[tuple[str, str]]:
                     yield from ((name, f"{node.module}.{name}") for name in names)
                 else:
                     yield each.asname or each.name, f"{node.module}.{each.name}"
-
-
-def _assigned(nodes: Sequence[ast.AST]) -> Iterator[tuple[str, ast.expr]]:
-    """Yield assigned names with their values, as in ``check = always``."""
-    for node in nodes:
-        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Name | ast.Attribute):
-            yield from ((target.id, node.value) for target in node.targets if isinstance(target, ast.Name))
 
 
 def _constant_texts(tree: ast.Module) -> dict[str, str]:

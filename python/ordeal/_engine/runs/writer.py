@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import msgspec.structs
 
 from ordeal._base.formatting import describe_error
 from ordeal._engine.runs.events import (
@@ -238,23 +239,18 @@ class RunWriter:
         if self.folder is None or self.trouble:
             return
         latest, findings = self._latest, [*self._earlier, *self._findings]
+        figures = msgspec.structs.asdict(_progress_of(latest, self._elapsed()))
+        del figures["findings"]
         status = RunStatus(
             schema_version=SCHEMA_VERSION,
             run_id=self.folder.name,
             state=state,
             started=self._started,
             pid=os.getpid(),
-            elapsed=self._elapsed(),
             test_class=self._class,
             classes=self._classes,
             classes_done=self._classes_done,
-            runs=latest.total_runs,
-            steps=latest.total_steps,
-            edges=latest.unique_edges,
-            lines=latest.lines,
-            checkpoints=latest.checkpoints,
-            runs_per_second=round(latest.runs_per_second, 1),
-            next_run_max=latest.next_run_max,
+            **figures,
             findings=findings[:FINDINGS_MAX],
             findings_total=len(findings),
             exit_code=exit_code,
