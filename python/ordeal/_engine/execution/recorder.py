@@ -151,12 +151,10 @@ class RunRecorder(Observer):
         written, drawn, problems = [], [], []
         known = {} if self._machine is None else dict(self._machine.names_to_values)
         # Not isinstance(): an object may say anything of its class.
-        held = [(name, value) for name, value in known.items() if not issubclass(type(value), _WITHOUT_IDENTITY)]
-        names = {id(value): slug(name) for name, value in held}
-        names[id(self._machine)] = self.state
+        held = {id(value): name for name, value in known.items() if not issubclass(type(value), _WITHOUT_IDENTITY)}
         for argument in rule.arguments:
             try:
-                source = self._source(values[argument.name], names)
+                source = self._source(values[argument.name], held)
                 written.append(f"{argument.name}={source}")
             except NoSourceError as error:
                 if draws_from_bundle(argument.strategy):
@@ -181,19 +179,29 @@ class RunRecorder(Observer):
         self._need("from ordeal.trace import drawn")
         return f"{_CHOICES}{','.join(names)}{_CHOICES}"
 
-    def _source(self, value: Any, names: Mapping[int, str]) -> str:
-        """Return the source of an argument; ``names`` are the variables of the program, by the identity of their value.
+    def reference(self, name: str) -> str:
+        """Return the expression for a value of a bundle."""
+        return slug(name)
+
+    def _source(self, value: Any, held: Mapping[int, str]) -> str:
+        """Return the source of an argument; ``held`` are the names of bundles' values, by identity.
 
         Raises:
             NoSourceError: there is none.
         """
         if type(value) is VarReference:
-            return slug(value.name)
+            return self.reference(value.name)
         if type(value) is list and value and all(type(item) is VarReference for item in value):
-            return f"[{', '.join([slug(item.name) for item in value])}]"
+            return f"[{', '.join([self.reference(item.name) for item in value])}]"
         if issubclass(type(value), DataObject):
             raise NoSourceError("it draws inside the rule")
-        writer = SourceWriter(lambda each: names.get(id(each)), frozenset({self.state, "run", "drawn"}))
+
+        def known(each: Any) -> str | None:
+            if each is self._machine:
+                return self.state
+            return self.reference(held[id(each)]) if id(each) in held else None
+
+        writer = SourceWriter(known, frozenset({self.state, "run", "drawn"}))
         text = bounded_call(lambda: _source_or_problem(writer, value), lambda why: NoSourceError(_why(why)))
         if not isinstance(text, str):
             raise text

@@ -28,11 +28,12 @@ from ordeal._base.untrusted import type_name
 from ordeal._engine.execution.bucket import ends_process, is_in_bucket
 from ordeal._engine.execution.class_path import load_class, split_class_path
 from ordeal._engine.execution.machine import MachineFactory
-from ordeal._engine.execution.recorder import RunRecorder
+from ordeal._engine.execution.recorder import RunRecorder, slug
 from ordeal._engine.isolation.child import Limits, call_in_fork, can_supervise
 from ordeal._engine.replay.loading import load_for_replay
 from ordeal._hypothesis.internals import REJECTED, failure_types, skip_types
 from ordeal._hypothesis.machines import MachineDefinition, Rule, define_machine
+from ordeal._hypothesis.private import MultipleResults
 from ordeal.errors import TraceError
 from ordeal.faults import Fault
 
@@ -323,6 +324,9 @@ class _TestWriter(RunRecorder):
         self._definition = definition
         self._uninitialized = len(definition.initializers)
         self._during_init: list[bool] = []
+        self._places: dict[str, tuple[int, str]] = {}  # of each value of a bundle: the step that made it
+        self._results: dict[int, str] = {}  # how a step keeps what it made, as the pattern of its line
+        self._used: set[int] = set()
 
     @property
     def is_runnable(self) -> bool:
@@ -354,11 +358,28 @@ class _TestWriter(RunRecorder):
             ]
         )
 
+    @override
+    def rule_done(self, rule: Rule, result: Any, names: list[list[str]]) -> None:
+        step, is_many = len(self.program) - 1, issubclass(type(result), MultipleResults)
+        for added in names:
+            for index, name in enumerate(added):
+                # multiple() returns an object that can only be iterated over.
+                variable = f"made_by_step_{step}" if is_many else slug(names[0][0])
+                self._results[step] = f"{variable} = list({{}})" if is_many else f"{variable} = {{}}"
+                self._places[name] = step, f"{variable}[{index}]" if is_many else variable
+
+    @override
+    def reference(self, name: str) -> str:
+        step, place = self._places[name]
+        self._used.add(step)
+        return place
+
     def lines(self, machine: str) -> list[str]:
         """Return the body of the test."""
         body = self._check(0)
         for number, call in enumerate(self.program[1:], start=1):
-            body += [f"        {call}", *self._check(number)]
+            kept = self._results[number] if number in self._used else "{}"
+            body += [f"        {kept.replace('{}', call)}", *self._check(number)]
         return [
             f"    machine = {machine}()",
             "    try:",
