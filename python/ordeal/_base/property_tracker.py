@@ -325,10 +325,6 @@ class PropertyTracker:
             if operation is not None and fault is not None:
                 self._tallies.cell(kind, name, operation, fault).count(passed, not passed)
 
-    def record_hit(self, kind: PropertyType, name: str) -> None:
-        """Count that a ``reachable`` or ``unreachable`` was reached. Raises what ``record`` does."""
-        self.record(kind, name, kind == "reachable")
-
     def declare(self, name: str, kind: PropertyType, *, operation: str | None = None, fault: str | None = None) -> None:
         """List the property in the results even if it is never seen. Raises what ``record`` does."""
         if kind not in PROPERTY_TYPES:

@@ -92,13 +92,6 @@ class Failure(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         return failure_text(self)
 
 
-def needed_faults(failure: Failure) -> list[str]:
-    """Return the faults that a failure needs, or those that were on if that was not tried."""
-    if failure.necessary_faults is None:
-        return list(failure.active_faults)
-    return [name for name, needed in failure.necessary_faults.items() if needed]
-
-
 def failure_id(bucket: str) -> str:
     """Return the short name of a bucket, the same in every exploration."""
     return hashlib.sha256(bucket.encode("utf-8", "backslashreplace")).hexdigest()[:12]

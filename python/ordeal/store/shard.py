@@ -93,11 +93,6 @@ class ShardReader:
         self.offset += at
         return [data[begin:end] for begin, end in parts], self._said_once()
 
-    def skip_to(self, offset: int) -> None:
-        """Continue at ``offset``, where a record begins, unless more was read already."""
-        if offset > self.offset:
-            self.offset, self.damage, self.needed, self._looks = offset, "", FRAME_SIZE, 0
-
     def stop(self, why: str) -> str:
         """Note that nothing could be read, because of ``why``. Return it the first time."""
         self.damage = why
