@@ -203,7 +203,6 @@ class MergedProgress:
     def totals(self) -> Totals:
         """Return the figures of the result."""
         reports = self._reports()
-        lines: dict[str, set[int]] = {}
         swarm: Counter[str] = Counter()
         kinds: dict[str, Counter[str]] = {}
         faults: Counts = {}
@@ -214,8 +213,6 @@ class MergedProgress:
             swarm.update(report.swarm)
             for what, counted in report.run_kinds.items():
                 kinds.setdefault(what, Counter()).update(counted)
-            for path, ran in report.lines.items():
-                lines.setdefault(path, set()).update(ran)
         tally = self.tally()
         known = sum(kinds["starts"].values()) if "starts" in kinds else 0
         if tally.runs > known:
@@ -230,7 +227,7 @@ class MergedProgress:
             swarm=dict(swarm),
             run_kinds={what: dict(counted) for what, counted in kinds.items()},
             discovery=self._discovery(),
-            lines={path: sorted(ran) for path, ran in lines.items()},
+            lines={path: sorted(ran) for path, ran in self._lines().items()},
             idle_workers=self.idle_workers,
             unjudged=self.unjudged,
             faults=faults,
@@ -246,11 +243,14 @@ class MergedProgress:
 
     def lines_run(self) -> int:
         """Return how many lines of the targets ran."""
+        return sum(map(len, self._lines().values()))
+
+    def _lines(self) -> dict[str, set[int]]:
         lines: dict[str, set[int]] = {}
         for report in self._reports():
             for path, ran in report.lines.items():
                 lines.setdefault(path, set()).update(ran)
-        return sum(map(len, lines.values()))
+        return lines
 
     def next_run_max(self) -> float | None:
         """Return a bound of the probability that a run shows something new: that of the worker who expects most."""

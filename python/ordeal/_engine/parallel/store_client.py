@@ -152,10 +152,6 @@ class StoreClient:
             self.close()
             raise
 
-    def fileno(self) -> int:
-        """Return a descriptor that is readable when others have something new."""
-        return self._child.channel.fileno()
-
     # -- what is found here -------------------------------------------------------------------------------------------
 
     def add(self, edges: Iterable[int], entries: bytes) -> None:
