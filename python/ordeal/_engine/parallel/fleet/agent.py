@@ -43,7 +43,7 @@ from ordeal.errors import WRONG_USE, OrdealError
 EXPLORER_MODULE = "ordeal.cli.fleet.member"
 #: How often a member reports its state.
 BEAT_SECONDS = 1.0
-#: A member stops when its launcher has said nothing for this long, unless it was told that the launcher leaves.
+#: A member stops when its launcher has said nothing for this long, unless the launcher announced that it leaves.
 LEASE_SECONDS = 30.0
 #: How long the process that explores may take to report when it is to stop.
 STOP_SECONDS = 45.0
