@@ -18,7 +18,11 @@ PICTURE = ROOT / "docs/concepts/architecture.svg"
 #: The storeys from the top: a title, what it is for, and its rooms as tools/rooms.py names them.
 STOREYS = (
     ("faces", "what people and pytest talk to", ("cli", "_pytest", "_report")),
-    ("tools", "python/ordeal/_tools, private", ("_tools/mutation", "_tools/scaffold", "_tools/doctor")),
+    (
+        "tools",
+        "python/ordeal/_tools, private",
+        ("_tools/mutation", "_tools/scaffold", "_tools/doctor", "_tools/compare"),
+    ),
     ("doors of the engine", "public", ("explore", "trace", "scaling", "reporting")),
     (
         "engine",

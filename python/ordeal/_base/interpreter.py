@@ -152,7 +152,15 @@ def start_code(module: str, call: str = "main()") -> str:
     return f"import gc, sys; gc.disable(); sys.path += sys.argv[1:]; {imported}; gc.freeze(); gc.enable(); {call}"
 
 
-def answer_of(module: str, request: Mapping[str, Any], *, seconds: float, bytes_max: int) -> bytes:
+def answer_of(
+    module: str,
+    request: Mapping[str, Any],
+    *,
+    seconds: float,
+    bytes_max: int,
+    folder: Path | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> bytes:
     """Return what ``main`` of ``module`` writes when it is sent ``request``, a line of JSON.
 
     Raises:
@@ -161,7 +169,7 @@ def answer_of(module: str, request: Mapping[str, Any], *, seconds: float, bytes_
     """
     options = ["-O"] * sys.flags.optimize
     command = [sys.executable, *options, "-B", "-P", "-c", start_code(module), *map(str, sys.path)]
-    process = start(command, pipes=("stdin", "stdout"))
+    process = start(command, pipes=("stdin", "stdout"), folder=folder, environment=environment)
     answer, _ = finish(process, json.dumps(request).encode() + b"\n", seconds=seconds, bytes_max=bytes_max)
     if not answer or len(answer) > bytes_max:
         raise ValueError("its process ended without an answer" if not answer else "its answer is too long")

@@ -39,6 +39,7 @@ _GROUPS = {
     "Keep": {
         "seeds": "Replay the saved failures (seeds), and say which still fail",
         "bisect": "Find the commit that brought a failure",
+        "compare": "Say what a program does differently than at an earlier version",
         "gate": "Check all that must hold before a merge",
     },
     "Judge tests": {

@@ -209,6 +209,19 @@ def chimp() -> None:
 
 
 @_command(
+    "Exit code: 0 when nothing differs, 1 when something does, 2 for wrong use.",
+    _argument("words", "OLD [NEW] [CLASS]...", many=True),
+)
+def compare() -> None:
+    """Say what a program does differently than at an earlier version.
+
+    OLD and NEW are commits, or releases of a dependency such as httpx==0.27.0 [default of NEW: the files here]. The
+    same runs of each class, kept and newly drawn ones, are made on both versions, each in a process of its own. Each
+    step whose result, error or state differs is shown with the shortest run that leads there.
+    """
+
+
+@_command(
     'bash: eval "$(ordeal completion bash)"    fish: ordeal completion fish | source',
     click.Argument(["shell"], type=click.Choice(_SHELLS)),
     callback=_print_completion,

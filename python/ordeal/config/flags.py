@@ -168,6 +168,14 @@ class ChimpFlags(Table):
     logs: bool = switch("--logs", "Append what no test notices to FILE.py.log next to each file")
 
 
+class CompareFlags(CommandFlags):
+    """The versions that ``ordeal compare`` compares, and the classes; none for those of the settings file."""
+
+    words: tuple[str, ...] = ()
+    seed: int = option(42, integer(0, example=42), flag="--seed N", help="Random seed")
+    max_time: float = option(10.0, SECONDS_ABOVE_0, flag="--max-time SECONDS", help="Search of each class and version")
+
+
 class DashboardFlags(Table):
     """What ``ordeal dashboard`` serves."""
 
@@ -297,6 +305,7 @@ _TABLES: dict[str, tuple[type[Table], ...]] = {
     "bisect": (BisectFlags,),
     "catalog": (CatalogFlags,),
     "chimp": (ChimpFlags,),
+    "compare": (CompareFlags,),
     "dashboard": (DashboardFlags,),
     "doctor": (DoctorFlags,),
     "fleet": (FleetFlags,),

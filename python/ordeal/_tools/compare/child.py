@@ -1,0 +1,101 @@
+"""The process of one version: it draws traces of a machine, or runs those that it is sent, and says what each step did.
+
+It answers a request on stdin with JSON on stdout.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from ordeal._base.formatting import describe_error, one_line
+from ordeal._base.interpreter import send_and_exit, take_request
+from ordeal._base.memory_limit import limited_memory
+from ordeal._base.trace_file import Trace
+from ordeal._engine.execution.bucket import Bucketer
+from ordeal._engine.execution.class_path import load_class, trust
+from ordeal._engine.execution.driver import Driver, Status
+from ordeal._engine.execution.machine import make_driver
+from ordeal._engine.replay.loading import tape_of
+from ordeal._engine.replay.replayer import Replayer
+from ordeal._engine.trace_view.watch import ReplayWatch
+from ordeal._hypothesis.randoms import GlobalRandoms
+from ordeal._tools.compare.seen import Answer, SeenRun, SeenStep
+from ordeal.errors import OrdealError
+from ordeal.explore import Explorer
+
+MEMORY_MIB_MAX = 4_096
+#: What is new is found in the first runs of a search: several short ones draw more that differs than a long one.
+SEARCHES = 4
+
+
+def main() -> None:
+    """Answer the request."""
+    request, answers = take_request()
+    try:
+        answer = _drawn(request) if "runs" in request else _seen(request)
+    except OrdealError as error:
+        answer = Answer(error=one_line(error.message, limit=500), hint=one_line(error.hint or "", limit=500))
+    except Exception as error:  # noqa: BLE001 - objects of the user's may raise anything when they are looked at
+        answer = Answer(error=one_line(f"{type(error).__name__}: {error}", limit=500))
+    answers.write(msgspec.json.encode(answer))
+    send_and_exit(answers)
+
+
+def _drawn(request: Mapping[str, Any]) -> Answer:
+    """Explore the class from several seeds, and return the traces that reached something new."""
+    trust(request["class"])
+    machine = load_class(request["class"])
+    # Without targets nothing is new: then what the machine imports is the program.
+    targets = request["targets"] or Explorer(machine, workers=1).run(max_runs=1, shrink=False).imported_modules
+    found: dict[str, str] = {}
+    for number in range(SEARCHES):
+        explorer = Explorer(machine, target_modules=targets, seed=request["seed"] + number, workers=1)
+        result = explorer.run(
+            max_runs=request["runs"] // SEARCHES,
+            max_time=request["seconds"] / SEARCHES,
+            shrink=False,
+            record_traces=True,
+        )
+        failed = [each.trace for each in result.failures if each.trace is not None]
+        found |= {each.content_hash(): each.to_json().decode() for each in (*result.traces, *failed)}
+    return Answer(traces=[*found.values()])
+
+
+def _seen(request: Mapping[str, Any]) -> Answer:
+    """Run each trace from a fresh machine, and return what its steps did."""
+    trust(request["class"])
+    driver = make_driver(load_class(request["class"]))
+    driver.isolated = True
+    randoms = GlobalRandoms()
+    replayer = Replayer(driver, Bucketer([]), randoms)
+    with randoms.managed(), driver.watching(), limited_memory(MEMORY_MIB_MAX):
+        return Answer(runs=list(_runs(request["traces"], driver, replayer)))
+
+
+def _runs(traces: list[str], driver: Driver, replayer: Replayer) -> Iterator[SeenRun]:
+    for text in traces:
+        watch = ReplayWatch(driver.definition.cls, lambda _: False, frozenset())
+        try:
+            tape = tape_of(Trace.from_json(text.encode()), driver)
+        except OrdealError as error:
+            yield SeenRun(reason=one_line(error.message))
+            continue
+        with watch.watching():
+            outcome = replayer.run(tape, watch).outcome
+        steps = [
+            SeenStep(line, view.name, view.result, tuple(view.changes))
+            for line, view in zip(_calls(watch), watch.views, strict=False)
+        ]
+        if steps and outcome.status is Status.FAILED and outcome.error is not None:
+            steps[-1] = msgspec.structs.replace(steps[-1], error=describe_error(outcome.error))
+        yield SeenRun(tuple(steps))
+
+
+def _calls(watch: ReplayWatch) -> list[str]:
+    return [
+        one_line(f"{step.name}({', '.join(f'{name}={text}' for name, text in step.text.items())})", limit=300)
+        for step in watch.steps
+    ]

@@ -1,0 +1,239 @@
+"""Compares two versions by the same traces: the first step of each that differs, by what differs, and the shortest run.
+
+This process runs no code of the user's: each version runs in an interpreter of its own.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from ordeal._base.interpreter import answer_of
+from ordeal._base.trace_file import Trace
+from ordeal._tools.compare.seen import Answer, SeenRun, SeenStep
+from ordeal.errors import ConfigError
+
+RUNS = 2000
+GROUPS_MAX = 20
+_GRACE_SECONDS = 60.0
+_ANSWER_BYTES_MAX = 1 << 28
+#: An index or a key within the path of a part of the state.
+_KEY = re.compile(r"\[(?:'[^']*'|\"[^\"]*\"|[^\]]*)\]")
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """One version: what it is called, the folder in which its machine runs, and where its modules are found first."""
+
+    name: str
+    folder: Path
+    paths: tuple[Path, ...]
+
+    def asked(self, request: dict[str, Any], seconds: float) -> Answer:
+        """Return what this version answers.
+
+        Raises:
+            ConfigError: it cannot run the class, or its process hung or ended.
+        """
+        request["path"] = [*map(str, self.paths), *sys.path]
+        # What is ordered by hashes has the same order in both versions. A release may be of what ordeal itself imports.
+        environment = {**os.environ, "PYTHONHASHSEED": "0", "PYTHONPATH": str(self.paths[0])}
+        try:
+            data = answer_of(
+                "ordeal._tools.compare.child",
+                request,
+                seconds=seconds + _GRACE_SECONDS,
+                bytes_max=_ANSWER_BYTES_MAX,
+                folder=self.folder,
+                environment=environment,
+            )
+            # The texts of errors name files, and the folders of two versions differ.
+            answer = msgspec.json.decode(data.replace(str(self.folder).encode(), b"."), type=Answer)
+        except (OSError, ValueError) as error:
+            hint = f"`ordeal explore {request['class']}` shows what ends it"
+            raise ConfigError(f"`{request['class']}` cannot run on {self.name}: {error}", hint=hint) from None
+        if answer.error:
+            raise ConfigError(f"`{request['class']}` cannot run on {self.name}: {answer.error}", hint=answer.hint)
+        return answer
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """The first step in which two versions differ in a run.
+
+    Attributes:
+        kind: ``result``, ``error``, ``state``, or ``call`` where the versions do not draw the same.
+        what: the attribute of the state that differs, keys as ``*``; empty for other kinds.
+        calls: the calls until then.
+        old, new: what the versions returned, raised or held.
+    """
+
+    test_class: str
+    kind: str
+    name: str
+    what: str
+    calls: tuple[str, ...]
+    old: str
+    new: str
+
+    @property
+    def group(self) -> tuple[str, ...]:
+        """What makes two differences one."""
+        return self.test_class, self.kind, self.name, self.what
+
+
+@dataclass(slots=True)
+class Comparison:
+    """What a comparison has found, and of how many runs; ``unsteady`` ones differ on one version alone."""
+
+    differences: list[Difference] = field(default_factory=list)
+    runs: int = 0
+    unsteady: int = 0
+
+
+def compare(
+    old: Version,
+    new: Version,
+    class_path: str,
+    targets: Sequence[str],
+    kept: Iterable[Trace],
+    *,
+    seed: int,
+    seconds: float,
+) -> Comparison:
+    """Compare two versions by ``kept`` traces of a class and by those that a short search on each of them draws.
+
+    Raises:
+        ConfigError: the class cannot run on one of them.
+    """
+    request = {"class": class_path, "targets": list(targets), "seed": seed, "runs": RUNS, "seconds": seconds}
+    texts = [each.to_json().decode() for each in kept if each.test_class == class_path and not each.is_schedule]
+    for version in (old, new):
+        texts += version.asked(dict(request), seconds).traces
+    if not texts:
+        raise ConfigError(f"no run of `{class_path}` came to its end", hint=f"see `ordeal doctor {class_path}`")
+    pair = _Pair(old, new, class_path, seconds)
+    found = Comparison(runs=len(texts))
+    differing = [text for text, each in zip(texts, pair.differences(texts), strict=True) if each is not None]
+    shortest: dict[tuple[str, ...], tuple[str, Difference]] = {}
+    for text, each in zip(differing, pair.steady(differing), strict=True):
+        if each is None:
+            found.unsteady += 1
+        elif each.group not in shortest or len(each.calls) < len(shortest[each.group][1].calls):
+            shortest[each.group] = text, each
+    found.differences = pair.shrunk([*shortest.values()][:GROUPS_MAX])
+    return found
+
+
+class _Pair:
+    """Two versions that run the same traces of one class."""
+
+    def __init__(self, old: Version, new: Version, class_path: str, seconds: float) -> None:
+        self._old, self._new = old, new
+        self._class, self._seconds = class_path, seconds
+
+    def differences(self, texts: Sequence[str]) -> list[Difference | None]:
+        """Return where the versions first differ, trace by trace."""
+        old, new = self._runs(self._old, texts), self._runs(self._new, texts)
+        return [first_difference(self._class, *runs) for runs in zip(old, new, strict=True)]
+
+    def steady(self, texts: Sequence[str]) -> list[Difference | None]:
+        """Return the differences without those of traces that do not do the same twice on one version."""
+        found = self.differences(texts)
+        for version in (self._old, self._new):
+            twice = zip(self._runs(version, texts), self._runs(version, texts), strict=True)
+            alone = [first_difference(self._class, *runs) for runs in twice]
+            found = [
+                None if each is None or (other is not None and len(other.calls) <= len(each.calls)) else each
+                for each, other in zip(found, alone, strict=True)
+            ]
+        return found
+
+    def shrunk(self, found: Sequence[tuple[str, Difference]]) -> list[Difference]:
+        """Return differences with the fewest steps that still show them: steps that nothing needs are left out."""
+        left = [(_cut(Trace.from_json(text.encode()), len(each.calls)), each) for text, each in found]
+        while True:
+            tries = [(number, shorter) for number, (trace, _) in enumerate(left) for shorter in _shorter(trace)]
+            seen = self.differences([trace.to_json().decode() for _, trace in tries]) if tries else []
+            better = dict[int, tuple[Trace, Difference]]()
+            for (number, trace), each in zip(tries, seen, strict=True):
+                if each is None or each.group != left[number][1].group:
+                    continue
+                least = len(better[number][1].calls) if number in better else len(left[number][1].calls)
+                if len(each.calls) < least:
+                    better[number] = _cut(trace, len(each.calls)), each
+            if not better:
+                return [each for _, each in left]
+            left = [better.get(number, pair) for number, pair in enumerate(left)]
+
+    def _runs(self, version: Version, texts: Sequence[str]) -> list[SeenRun]:
+        if not texts:
+            return []
+        return version.asked({"class": self._class, "traces": list(texts)}, self._seconds).runs
+
+
+def _cut(trace: Trace, steps: int) -> Trace:
+    return replace(trace, steps=trace.taken_steps()[:steps], failure=None)
+
+
+def _shorter(trace: Trace) -> list[Trace]:
+    """Return traces that lack a part: halves, quarters and so on down to single steps. The last step stays."""
+    steps, found = trace.steps, list[Trace]()
+    last, size = len(steps) - 1, len(steps) // 2
+    while size:
+        parts = ((start, min(start + size, last)) for start in range(0, last, size))
+        found += (replace(trace, steps=[*steps[:start], *steps[end:]]) for start, end in parts)
+        size //= 2
+    return found
+
+
+def first_difference(class_path: str, old: SeenRun, new: SeenRun) -> Difference | None:
+    """Return the first step in which two runs of a trace differ; None where they do the same."""
+    for number in range(max(len(old.steps), len(new.steps))):
+        one, other = _step(old, number), _step(new, number)
+        if one == other:
+            continue
+        calls = tuple(each.call for each in (new if len(new.steps) > number else old).steps[: number + 1])
+        if one is None or other is None or one.call != other.call:
+            # The step before was the same: what is drawn from it is not.
+            return Difference(class_path, "call", (one or other or _NOTHING).name, "", calls, _call(one), _call(other))
+        if one.error != other.error:
+            shown = one.error or f"returns {one.result or None}", other.error or f"returns {other.result or None}"
+            return Difference(class_path, "error", one.name, _type_of(one.error, other.error), calls, *shown)
+        if one.result != other.result:
+            return Difference(class_path, "result", one.name, "", calls, one.result, other.result)
+        path, before, after = _other_part(one, other)
+        return Difference(
+            class_path, "state", one.name, _KEY.sub("[*]", path), calls, f"{path} = {before}", f"{path} = {after}"
+        )
+    return None
+
+
+_NOTHING = SeenStep("", "", "")
+
+
+def _step(run: SeenRun, number: int) -> SeenStep | None:
+    return run.steps[number] if number < len(run.steps) else None
+
+
+def _call(step: SeenStep | None) -> str:
+    return "the run has ended" if step is None else step.call
+
+
+def _type_of(*errors: str) -> str:
+    return next((each.partition(":")[0] for each in errors if each), "")
+
+
+def _other_part(one: SeenStep, other: SeenStep) -> tuple[str, str | None, str | None]:
+    """Return the first part of the state that two steps leave in another way, with what each leaves."""
+    left, right = ({each.path: each.after for each in step.changes} for step in (one, other))
+    before = {each.path: each.before for step in (one, other) for each in step.changes}
+    path = next(each for each in {**left, **right} if left.get(each, before[each]) != right.get(each, before[each]))
+    return path, left.get(path, before[path]), right.get(path, before[path])

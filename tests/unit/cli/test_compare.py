@@ -1,0 +1,77 @@
+"""``ordeal compare``: two commits of a repository, and what cannot be compared."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+Run = Callable[..., tuple[int, str, str]]
+
+MACHINE = """
+    from ordeal import ChaosTest, rule
+    from tests.helping import start
+    from app import core
+
+    class Machine(ChaosTest):
+        @rule()
+        def go(self):
+            self.count = core.after(getattr(self, "count", start()))
+"""
+
+
+def git(*arguments: str) -> str:
+    options = ["-c", "user.name=A", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false"]
+    return subprocess.run(["git", *options, *arguments], check=True, capture_output=True, text=True).stdout
+
+
+@pytest.fixture(autouse=True)
+def _project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A repository whose first commit has the program in `src`, and no machine yet."""
+    monkeypatch.chdir(tmp_path)
+    for folder in ("src/app", "tests"):
+        Path(folder).mkdir(parents=True)
+        Path(folder, "__init__.py").touch()
+    Path("src/app/core.py").write_text("def after(count):\n    return count + 1\n")
+    git("init", "--quiet")
+    git("add", ".")
+    git("commit", "--quiet", "-m", "first")
+    Path("tests/helping.py").write_text("def start():\n    return 5\n")
+    Path("tests/machine.py").write_text(dedent(MACHINE))
+    Path("ordeal.toml").write_text('[[tests]]\nclass = "tests.machine:Machine"\n')
+
+
+@pytest.mark.slow
+def test_what_was_changed_since_a_commit_is_shown_and_nothing_is_written(run: Run) -> None:
+    code, out, _ = run("compare", "HEAD", "--max-time", "2")
+    assert (code, out.startswith("0 differences in ")) == (0, True)
+    Path("src/app/core.py").write_text("def after(count):\n    return count + (1 if count < 7 else 2)\n")
+    before = git("status", "--short")
+    code, out, _ = run("compare", "HEAD", "--max-time", "2")
+    assert code == 1
+    assert out.startswith(
+        "1. tests.machine:Machine: `go` leaves another `count`\n     go()\n     go()\n     go()\n"
+        "   HEAD: count = 8\n   here: count = 9\n\n1 difference in "
+    )
+    assert git("status", "--short") == before
+    assert git("worktree", "list").count("\n") == 1
+    code, out, _ = run("compare", "HEAD", "HEAD", "tests.machine:Machine", "--json", "--max-time", "2")
+    assert code == 0
+    assert json.loads(out)["differences"] == []
+
+
+def test_what_cannot_be_compared_is_wrong_use(run: Run) -> None:
+    for words, error in (
+        (("nowhere",), "error: no commit `nowhere` here\n"),
+        (("a", "b", "c"), "error: more than two versions\n"),
+        (("m:M",), "error: no version to compare with\n"),
+        (("--max-time", "-1", "HEAD"), "error: "),
+    ):
+        code, out, err = run("compare", *words)
+        assert (code, out) == (2, "")
+        assert err.startswith(error), err
+    assert git("worktree", "list").count("\n") == 1
