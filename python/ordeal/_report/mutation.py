@@ -9,8 +9,17 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import msgspec
+
 from ordeal._base.formatting import counted, one_line, safe_lines
-from ordeal._report.mutation_rates import rates_json
+from ordeal._report.mutation_rates import (
+    machine_lines,
+    machine_remarks,
+    machine_tables,
+    rates_json,
+    why_it_survived,
+)
+from ordeal._tools.mutation.machines.evidence import MachineFinding, table_of
 from ordeal._tools.mutation.mutants import Mutant
 from ordeal._tools.mutation.running import Judgement
 from ordeal._tools.mutation.source import Source
@@ -24,6 +33,7 @@ from ordeal._tools.mutation.verdicts import (
     inside,
     weakest_first,
 )
+from ordeal.result.exploration import line_ranges
 
 _LINES_MAX = 6
 _PADDING = re.compile(r"\(([^\n]*)\n+\)")
@@ -47,13 +57,14 @@ def _cut(sign: str, lines: list[str]) -> list[str]:
     return shown if len(lines) <= _LINES_MAX else [*shown, f"{sign} ... {len(lines) - _LINES_MAX} more lines"]
 
 
-def survivor_text(source: Source, verdict: Verdict, within: int = 0) -> str:
-    """Return the place of a survivor, its diff, who did not notice, and how many more survived ``within`` it."""
+def survivor_text(source: Source, verdict: Verdict, within: int = 0, why: Sequence[str] = ()) -> str:
+    """Return the place of a survivor, its diff, who did not notice or ``why``, and how many more are ``within`` it."""
     mutant = verdict.mutant
     head = f"{mutant.shown}:{mutant.line}  {mutant.name or 'module'}  survived  {mutant.operator}  {mutant.id}"
     head += f"  +{within} inside" if within else ""
-    diff = "\n".join(f"  {line}" for line in difference(source, mutant).split("\n"))
-    return f"{one_line(head)}\n{diff}\n  {_passed(verdict)}\n{doubt_text(verdict)}"
+    diff = "".join(f"  {line}\n" for line in difference(source, mutant).split("\n"))
+    told = "".join(f"  {line}\n" for line in why or [_passed(verdict)])
+    return f"{one_line(head)}\n{diff}{told}{doubt_text(verdict)}"
 
 
 def folded(verdicts: Sequence[Verdict], *, every: bool) -> Counter[str]:
@@ -79,28 +90,34 @@ def _passed(verdict: Verdict) -> str:
     return f"{verdict.tests} {ran}{nearest}"
 
 
-def mutation_text(
-    sources: Sequence[Source],
-    judgement: Judgement,
-    *,
-    every: bool = False,
-) -> str:
+def mutation_text(sources: Sequence[Source], judgement: Judgement, *, every: bool = False) -> str:
     """Return the whole report as text, with the first survivor of each line, or all."""
     by_name = {source.shown: source for source in sources}
-    shown, within = weakest_first(judgement.verdicts, every=every), folded(judgement.verdicts, every=every)
-    parts = [survivor_text(by_name[each.mutant.shown], each, within[each.mutant.id]) for each in shown]
-    parts += _uncovered(judgement.verdicts)
-    parts += _functions(sources, judgement.verdicts)
-    parts += dead_lines(judgement.verdicts)
-    parts.append(words_text(judgement.verdicts, judgement.seconds, judgement.left_out))
+    verdicts = judgement.verdicts
+    shown, within = weakest_first(verdicts, every=every), folded(verdicts, every=every)
+    parts = [
+        survivor_text(by_name[each.mutant.shown], each, within[each.mutant.id], why_it_survived(each.mutant, judgement))
+        for each in shown
+    ]
+    parts += _uncovered(verdicts)
+    parts += _not_run(verdicts) if judgement.machines else []
+    parts += _functions(sources, verdicts)
+    parts += dead_lines(verdicts)
+    by: dict[str, str] = {}
+    if judgement.machines:
+        parts += [table.text() for table in machine_tables(judgement)]
+        parts.append("".join(f"{line}\n" for line in (*machine_remarks(judgement), *machine_lines(judgement))))
+        kinds = Counter(
+            each.kills[0].kind for each in judgement.findings.values() if each.word == "killed" and each.kills
+        )
+        by["killed"] = f" ({', '.join(f'{kind} {number}' for kind, number in sorted(kinds.items()))})" if kinds else ""
+    parts.append(words_text(verdicts, judgement.seconds, judgement.left_out, by))
     if judgement.flaky:
         names = ", ".join(judgement.flaky)
         parts.append(f"left out, as they do not pass each time without a mutant: {one_line(names)}\n")
-    score = Score.of(judgement.verdicts)
-    parts.append(
-        (assertion_text(score) if score.asserted < score.detected else "") + score_text(score, judgement.drawn_from)
-    )
-    return "\n".join(parts[:-1]) + parts[-1] if len(parts) > 1 else parts[0]
+    score = Score.of(verdicts)
+    last = (assertion_text(score) if score.asserted < score.detected else "") + score_text(score, judgement.drawn_from)
+    return "\n".join(parts) + last
 
 
 def words_text(
@@ -173,29 +190,59 @@ def _uncovered(verdicts: Sequence[Verdict]) -> list[str]:
             found.setdefault((verdict.mutant.shown, verdict.mutant.name), []).append(verdict)
     lines = []
     for (shown, name), each in found.items():
-        head = f"UNCOVERED  {shown}:{each[0].mutant.line}  {name}  no test runs this ({counted(len(each), 'mutant')})"
+        place, who = _place(shown, each), "trace" if each[0].route == "machine" else "test"
+        head = f"UNCOVERED  {place}  {name}  no {who} runs this ({counted(len(each), 'mutant')})"
         lines.append(f"{head}; DEAD? {each[0].doubt}" if each[0].doubt else head)
-    return ["\n".join(one_line(line) for line in lines) + "\n"] if lines else []
+    return ["".join(f"{one_line(line)}\n" for line in lines)] if lines else []
+
+
+def _not_run(verdicts: Sequence[Verdict]) -> list[str]:
+    """Return why there is no verdict of some mutants, and where they are."""
+    found: dict[str, dict[str, list[Verdict]]] = {}
+    for verdict in verdicts:
+        if verdict.word == "not run" and verdict.note:
+            found.setdefault(verdict.note, {}).setdefault(verdict.mutant.shown, []).append(verdict)
+    lines = []
+    for note, files in found.items():
+        lines.append(f"NOT RUN  {counted(sum(map(len, files.values())), 'mutant')}: {note}")
+        lines += [f"  {_place(shown, each)}" for shown, each in files.items()]
+    return ["".join(f"{one_line(line)}\n" for line in lines)] if lines else []
+
+
+def _place(shown: str, verdicts: Sequence[Verdict]) -> str:
+    return f"{shown}:{','.join(line_ranges(sorted({each.mutant.line for each in verdicts})))}"
 
 
 def mutation_json(sources: Sequence[Source], judgement: Judgement) -> dict[str, Any]:
-    """Return the report as plain values."""
+    """Return the report as plain values, of the schema of the judges."""
     by_name = {source.shown: source for source in sources}
-    return {
-        "schema": "ordeal-mutation-1",
+    shared = {
         "score": score_json(Score.of(judgement.verdicts), judgement.drawn_from),
         "left_out": dict(judgement.left_out),
+        "rates": rates_json(judgement.verdicts),
+        "seconds": round(judgement.seconds, 3),
+        "interrupted": judgement.was_interrupted,
+        "mutants": [_verdict_json(by_name[each.mutant.shown], each, judgement) for each in judgement.verdicts],
+    }
+    if judgement.machines:
+        return {
+            "schema": "ordeal-machine-mutation-1",
+            **shared,
+            "judging_seconds": round(judgement.judging_seconds, 3),
+            "judging_cpu_seconds": round(judgement.cpu_seconds, 3),
+            "machines": msgspec.to_builtins(judgement.machines),
+            "table": msgspec.to_builtins(table_of(judgement.findings.values(), judgement.machines)),
+        }
+    return {
+        "schema": "ordeal-mutation-1",
+        **shared,
         "tests": judgement.tests,
         "flaky": judgement.flaky,
         "functions": [
             {"file": each.shown, "name": each.name, "line": each.line, "word": each.word}
             for each in functions_of(sources, judgement.verdicts)
         ],
-        "rates": rates_json(judgement.verdicts),
-        "seconds": round(judgement.seconds, 3),
         "cpu_seconds": round(judgement.cpu_seconds, 3),
-        "interrupted": judgement.was_interrupted,
-        "mutants": [_by_tests(by_name[each.mutant.shown], each) for each in judgement.verdicts],
     }
 
 
@@ -236,9 +283,9 @@ def _column(source: Source, offset: int) -> int:
     return len(source.text[source.text.rfind(b"\n", 0, offset) + 1 : offset].decode()) + 1
 
 
-def verdict_json(source: Source, verdict: Verdict) -> dict[str, Any]:
-    """Return a mutant and its verdict as plain values: what every judge says."""
-    return {
+def _verdict_json(source: Source, verdict: Verdict, judgement: Judgement) -> dict[str, Any]:
+    """Return a mutant and its verdict as plain values, with what its judge says besides."""
+    shared = {
         **mutant_json(source, verdict.mutant),
         "verdict": verdict.word,
         "killer": verdict.killer,
@@ -246,7 +293,10 @@ def verdict_json(source: Source, verdict: Verdict) -> dict[str, Any]:
         "note": verdict.note,
         "doubt": verdict.doubt,
     }
-
-
-def _by_tests(source: Source, verdict: Verdict) -> dict[str, Any]:
-    return {**verdict_json(source, verdict), "tests": verdict.tests, "route": verdict.route}
+    if not judgement.machines:
+        return {**shared, "tests": verdict.tests, "route": verdict.route}
+    # An interrupted run has no finding of some.
+    finding = judgement.findings.get(verdict.mutant.id) or MachineFinding(verdict.mutant.id, "not run")
+    names = ("kills", "difference", "traces", "replays")
+    found: dict[str, Any] = msgspec.to_builtins(finding)
+    return {**shared, "why_it_survived": finding.why_it_survived, **{name: found[name] for name in names}}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import itertools
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 from urllib.parse import quote
 
@@ -16,9 +16,14 @@ from ordeal._report.formats.github import annotation
 from ordeal._report.formats.md import BYTES_MAX, cell, fenced
 from ordeal._report.formats.sarif import RESULTS_MAX, SCHEMA
 from ordeal._report.html.page import render
-from ordeal._report.machine_mutation import machine_tables, why_it_survived
 from ordeal._report.mutation import difference, score_text
-from ordeal._report.mutation_rates import rate_tables
+from ordeal._report.mutation_rates import (
+    machine_lines,
+    machine_remarks,
+    machine_tables,
+    rate_tables,
+    why_it_survived,
+)
 from ordeal._report.stryker import stryker_json
 from ordeal._tools.mutation.running import Judgement
 from ordeal._tools.mutation.source import Source
@@ -152,7 +157,7 @@ def mutation_markdown(sources: Sequence[Source], judgement: Judgement) -> str:
     words = ", ".join(f"{word} {counts[word]}" for word in WORDS if counts[word])
     parts = [f"## ordeal mutate: {score_text(Score.of(judgement.verdicts)).strip()}\n"]
     parts += [f"{counted(len(judgement.verdicts), 'mutant')}: {words}\n"] if words else []
-    parts += [_markdown_table(each) for each in rate_tables(judgement.verdicts) if each["rows"]]
+    parts += [each.markdown() for each in rate_tables(judgement.verdicts) if each.rows]
     found = _open(judgement)
     size = len("".join(parts).encode())
     for number, each in enumerate(found):
@@ -168,13 +173,6 @@ def mutation_markdown(sources: Sequence[Source], judgement: Judgement) -> str:
             break
         parts.append(block)
     return "\n".join(parts)
-
-
-def _markdown_table(table: Mapping[str, Any]) -> str:
-    columns, rows = table["columns"], table["rows"]
-    lines = [f"| {' | '.join(columns)} |", f"|---|{'---:|' * (len(columns) - 1)}"]
-    lines += [f"| {cell(name)} | {' | '.join(map(str, figures))} |" for name, *figures in rows]
-    return f"### {table['title']}\n\n" + "\n".join(lines) + "\n"
 
 
 def mutation_page(sources: Sequence[Source], judgement: Judgement) -> str:
@@ -193,7 +191,9 @@ def mutation_page(sources: Sequence[Source], judgement: Judgement) -> str:
         "files": _chained([_file(source, judgement) for source in sources]),
         "rates": rate_tables(judgement.verdicts) if judgement.verdicts else [],
         "words": [word for word in ("survived", "uncovered") if counts[word]],
-        "machines": machine_tables(judgement) if judgement.machines else None,
+        "machines": machine_lines(judgement),
+        "tables": machine_tables(judgement),
+        "remarks": machine_remarks(judgement) if judgement.machines else [],
     }
     return render("mutation.html", values)
 

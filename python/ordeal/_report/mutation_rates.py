@@ -1,12 +1,61 @@
-"""How much of what each operator makes, and of what is in each function, was noticed: as values and tables."""
+"""What is counted of mutants: by operator and function, and by what machines noticed; one table for all reports."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from ordeal._base.formatting import one_line
+from ordeal._base.formatting import counted, one_line
+from ordeal._report.formats.md import cell
+from ordeal._tools.mutation.machines.evidence import table_of
+from ordeal._tools.mutation.mutants import Mutant
+from ordeal._tools.mutation.running import Judgement
 from ordeal._tools.mutation.verdicts import Score, Verdict, rates
+
+
+@dataclass(frozen=True)
+class RateTable:
+    """A table whose first column names things. All texts are on one line."""
+
+    title: str
+    columns: Sequence[str]
+    rows: list[list[Any]]
+
+    @classmethod
+    def of(cls, title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> RateTable:
+        """Return a table of any texts and numbers."""
+        return cls(
+            title, columns, [[one_line(each) if isinstance(each, str) else each for each in row] for row in rows]
+        )
+
+    @property
+    def words(self) -> set[str]:
+        """The columns of texts; numbers stand to the right."""
+        return {
+            name for at, name in enumerate(self.columns) if any(isinstance(row[at], str) for row in self.rows) or not at
+        }
+
+    def text(self) -> str:
+        """Return aligned columns."""
+        lines = [self.columns, *self.rows]
+        widths = [max(len(str(line[at])) for line in lines) for at in range(len(self.columns))]
+        words = self.words
+        return "".join(
+            "  ".join(
+                f"{part!s:<{width}}" if name in words else f"{part!s:>{width}}"
+                for part, width, name in zip(line, widths, self.columns, strict=True)
+            ).rstrip()
+            + "\n"
+            for line in lines
+        )
+
+    def markdown(self) -> str:
+        """Return a title, and a table of Markdown."""
+        lines = [f"| {' | '.join(self.columns)} |", f"|---|{'---:|' * (len(self.columns) - 1)}"]
+        lines += [f"| {cell(name)} | {' | '.join(map(str, figures))} |" for name, *figures in self.rows]
+        return f"### {self.title}\n\n" + "\n".join(lines) + "\n"
 
 
 def operator_of(verdict: Verdict) -> str:
@@ -19,34 +68,119 @@ def function_of(verdict: Verdict) -> tuple[str, str]:
     return verdict.mutant.shown, verdict.mutant.name or "module"
 
 
-def _share(score: Score) -> str:
-    return "-" if score.percent is None else f"{score.percent} %"
-
-
 def rates_json(verdicts: Sequence[Verdict]) -> dict[str, Any]:
-    """Return both as plain values, in the order of the tables."""
+    """Return how much was noticed by operator and by function, as plain values."""
+
+    def values(score: Score) -> dict[str, Any]:
+        return {name: getattr(score, name) for name in ("detected", "undetected", "uncovered", "not_run", "percent")}
+
     return {
-        "operators": [{"operator": name, **_values(score)} for name, score in rates(verdicts, operator_of)],
+        "operators": [{"operator": name, **values(score)} for name, score in rates(verdicts, operator_of)],
         "functions": [
-            {"file": file, "name": name, **_values(score)} for (file, name), score in rates(verdicts, function_of)
+            {"file": file, "name": name, **values(score)} for (file, name), score in rates(verdicts, function_of)
         ],
     }
 
 
-def _values(score: Score) -> dict[str, Any]:
-    names = ("detected", "undetected", "uncovered", "not_run", "percent")
-    return {name: getattr(score, name) for name in names}
+def rate_tables(verdicts: Sequence[Verdict]) -> list[RateTable]:
+    """Return how much was noticed by operator and by function."""
+
+    def table(what: str, found: Sequence[tuple[str, Score]]) -> RateTable:
+        rows = [
+            (name, score.judged, score.detected, "-" if score.percent is None else f"{score.percent} %")
+            for name, score in found
+        ]
+        return RateTable.of(f"Noticed by {what}", (what, "mutants", "noticed", "score"), rows)
+
+    by_function = [(" ".join(place), score) for place, score in rates(verdicts, function_of)]
+    return [table("operator", rates(verdicts, operator_of)), table("function", by_function)]
 
 
-def rate_tables(verdicts: Sequence[Verdict]) -> list[dict[str, Any]]:
-    """Return both for a page."""
-    by_function = rates(verdicts, function_of)
+# Machines
+
+
+def machine_lines(judgement: Judgement) -> list[str]:
+    """Return a line about each machine and its traces."""
     return [
-        _table("Noticed by operator", "operator", rates(verdicts, operator_of)),
-        _table("Noticed by function", "function", [(" ".join(place), each) for place, each in by_function]),
+        one_line(
+            f"machine {machine.name}: {counted(machine.traces, 'trace')}, {counted(machine.steps, 'step')}"
+            + (f", {machine.left_out} left out, for they do not run the same way twice" if machine.left_out else "")
+            + (", cut short by its time: the next time others may be found" if machine.cut_short else "")
+            + (
+                f"; not compared, as it differs from run to run: {', '.join(machine.unsteady)}"
+                if machine.unsteady
+                else ""
+            )
+        )
+        for machine in judgement.machines
     ]
 
 
-def _table(title: str, what: str, found: Sequence[tuple[str, Score]]) -> dict[str, Any]:
-    rows = [(one_line(name), score.judged, score.detected, _share(score)) for name, score in found]
-    return {"title": title, "columns": (what, "mutants", "noticed", "score"), "rows": rows, "words": ()}
+def why_it_survived(mutant: Mutant, judgement: Judgement) -> list[str]:
+    """Return why machines did not notice a mutant, in lines; nothing where they did, or where tests judged."""
+    finding = judgement.findings.get(mutant.id)
+    if finding is None or not finding.why_it_survived:
+        return []
+    if finding.word == "uncovered":
+        return ["no trace of a machine runs this"]
+    of_all = f", of the {finding.traces} that do" if finding.replays < finding.traces else ""
+    ran = f"{counted(finding.replays, 'trace')} ran this{of_all}, and nothing failed"
+    found = finding.difference
+    if found is None:
+        returned = ["and what it returns decides no assertion"] if mutant.operator == "return_none" else []
+        return ["no state differs from that of the original", *returned, ran]
+    reads = [pair for machine in judgement.machines for pair in machine.reads.items()]
+    readers = [name for name, attributes in reads if found.attribute in attributes]
+    read = f"read by {', '.join(readers)}" if readers else f"no invariant reads {found.attribute}"
+    why = (
+        f"state differs at step {found.step} of trace {found.trace} ({found.rule}): "
+        f"{found.path} {found.mutant}, was {found.original}"
+    )
+    return [one_line(why), one_line(f"{ran}; {read}")]
+
+
+def machine_tables(judgement: Judgement) -> list[RateTable]:
+    """Return the tables of kills, and of why mutants survived; those that are not empty."""
+    table = table_of(judgement.findings.values(), judgement.machines)
+    reads = {name: found for machine in judgement.machines for name, found in machine.reads.items()}
+    invariants = [
+        (name, row.kills, row.only_it, ", ".join(reads.get(name, ())) or "nothing")
+        for name, row in sorted(table.invariants.items(), key=lambda each: (-each[1].kills, each[0]))
+    ]
+    counts = {"rule": table.rules, "fault": table.faults, "rule under a fault": table.rule_faults}
+    counts |= {"property": table.properties, "assert": table.asserts}
+    why: dict[str, Counter[str]] = {}
+    for each in judgement.findings.values():
+        if each.why_it_survived:
+            where = "" if each.difference is None else each.difference.attribute
+            why.setdefault(each.why_it_survived, Counter())[where] += 1
+    tables = [
+        RateTable.of("Kills by invariant", ("invariant", "kills", "only it", "reads"), invariants),
+        *(
+            RateTable.of(f"Kills by {what}", (what, "kills"), sorted(found.items(), key=lambda one: (-one[1], one[0])))
+            for what, found in counts.items()
+        ),
+        RateTable.of(
+            "Why they survived",
+            ("what was seen", "mutants", "first in"),
+            [
+                (name, found.total(), ", ".join(f"{place} {count}" for place, count in found.most_common() if place))
+                for name, found in why.items()
+            ],
+        ),
+    ]
+    return [each for each in tables if each.rows]
+
+
+def machine_remarks(judgement: Judgement) -> list[str]:
+    """Return what no invariant reads, and what had no part in any kill."""
+    table = table_of(judgement.findings.values(), judgement.machines)
+    listed = {
+        "not read by any invariant": [name for machine in judgement.machines for name in machine.unread],
+        "faults that had no part in any kill": [name for name, number in table.faults.items() if not number],
+        "invariants that kill nothing": [name for name, row in table.invariants.items() if not row.kills],
+    }
+    remarks = [one_line(f"{what}: {', '.join(names)}", limit=2000) for what, names in listed.items() if names]
+    if not table.invariants:
+        remarks.insert(0, "no machine has an invariant: only what rules assert or raise notices a mutant")
+    return remarks

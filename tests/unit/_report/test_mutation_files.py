@@ -95,7 +95,7 @@ def test_values_and_tables_have_all_functions() -> None:
         ("a b.py", "g", 100.0),
     ]
     assert found["operators"][0]["operator"] == "boundary"
-    assert [len(each["rows"]) for each in rate_tables(rated())] == [3, 2]
+    assert [len(each.rows) for each in rate_tables(rated())] == [3, 2]
 
 
 # Stryker

@@ -7,7 +7,6 @@ import os
 import sys
 import sysconfig
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -25,12 +24,11 @@ from ordeal._engine.execution.bucket import Bucketer, traceback_text, user_frame
 from ordeal._engine.execution.class_path import load_class, trust
 from ordeal._engine.execution.driver import Driver, Status
 from ordeal._engine.execution.machine import make_driver
-from ordeal._engine.isolation.watchdog import OutOfTime
 from ordeal._engine.replay.loading import tape_of
 from ordeal._engine.replay.replayer import Replayed, Replayer
 from ordeal._engine.trace_view.view import SourceView, TraceView
 from ordeal._engine.trace_view.watch import ReplayWatch, lanes_between, shown_path
-from ordeal._engine.trace_view.why import Variants, likelihood, removals, roles, variations
+from ordeal._engine.trace_view.why import Variants, likelihood, variations
 from ordeal._hypothesis.randoms import GlobalRandoms
 from ordeal._native import monotonic
 from ordeal.errors import OrdealError
@@ -97,10 +95,6 @@ def _explained(
         return Variants(driver, replayer, replayed.tape, replayed.bucket, monotonic() + limit)
 
     view.chances, view.decided_at = likelihood(variants(seconds))
-    yield
-    tried = variants(seconds / 2)
-    with suppress(OutOfTime), driver.watchdog.until(tried.deadline):
-        view.roles = roles(tried, removals(tried), view.steps)
     yield
     view.variations = variations(variants(seconds / 2), [step.arguments for step in view.steps])
     yield

@@ -41,7 +41,7 @@ def record_view(trace: Trace, *, likelihood: bool = True) -> TraceView:
     }
     module = "ordeal._engine.trace_view.child"
     try:
-        answer = answer_of(module, request, seconds=SECONDS_MAX + 2.25 * seconds, bytes_max=ANSWER_BYTES_MAX)
+        answer = answer_of(module, request, seconds=SECONDS_MAX + 1.75 * seconds, bytes_max=ANSWER_BYTES_MAX)
         # The last whole line is the most complete answer: what follows it may have taken too long.
         lines = answer.split(b"\n")[:-1]
         if not lines:

@@ -66,8 +66,6 @@ class FailShare(msgspec.Struct, kw_only=True):
     steps: int
     runs: int
     failed: int
-    low: float
-    high: float
 
 
 class Variation(msgspec.Struct, array_like=True, frozen=True):
@@ -75,13 +73,6 @@ class Variation(msgspec.Struct, array_like=True, frozen=True):
 
     step: int
     argument: str
-    said: str
-
-
-class Role(msgspec.Struct, array_like=True, frozen=True):
-    """What a step is needed for; steps count from one."""
-
-    step: int
     said: str
 
 
@@ -98,8 +89,8 @@ class TraceView(msgspec.Struct, kw_only=True):
     """A recorded trace, or the ``reason`` why there is none.
 
     ``start`` is the state of the fresh machine; the changes of the steps lead to all later ones. ``decided_at`` are the
-    steps after which a failure became much more likely, ``variations`` says what arguments matter, ``roles`` what
-    steps do. ``lanes`` is what a simulated world has instead of steps.
+    steps after which a failure became much more likely, ``variations`` says what arguments matter. ``lanes`` is what a
+    simulated world has instead of steps.
     """
 
     reason: str = ""
@@ -110,7 +101,6 @@ class TraceView(msgspec.Struct, kw_only=True):
     chances: list[FailShare] = []
     decided_at: list[int] = []
     variations: list[Variation] = []
-    roles: list[Role] = []
     lanes: list[LaneEvent] = []
 
     def states(self) -> list[dict[str, str]]:

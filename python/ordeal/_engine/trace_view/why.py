@@ -1,18 +1,16 @@
-"""Why a trace fails: its variants run again, and show which step decided and what each part is needed for."""
+"""Why a trace fails: its variants run again, and show which step decided and which arguments may vary."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 import ordeal._native as _native
-from ordeal._base.formatting import describe_error
 from ordeal._engine.execution.bucket import falls_into
-from ordeal._engine.execution.driver import FAULT_ON, Driver, Status
+from ordeal._engine.execution.driver import FAULT_ON, Driver
 from ordeal._engine.isolation.watchdog import OutOfTime
 from ordeal._engine.replay.replayer import Replayed, Replayer
-from ordeal._engine.trace_view.view import FailShare, Role, StepView, Variation
+from ordeal._engine.trace_view.view import FailShare, Variation
 from ordeal._hypothesis.internals import skip_types
 from ordeal._native import monotonic
 from ordeal.errors import OrdealError
@@ -25,8 +23,6 @@ ROUND = 8
 JUMP = 0.3
 #: Positions that are tried in a longer trace.
 POSITIONS_MAX = 41
-#: Roles are for shrunk traces. Most steps of a longer one are needed for nothing.
-ROLE_STEPS_MAX = 100
 #: What an integer is changed to, besides its neighbours; the replay takes the nearest value that the strategy allows.
 _TRIED = (0, 1, 2, 3, 5, 10, 30, 100, 1_000, 1_000_000, 2**40, -1, -2, -5, -30, -1_000, -(2**40))
 
@@ -57,10 +53,6 @@ class Variants:
         except skip_types():
             return None
 
-    def run_without(self, number: int) -> Replayed | None:
-        """Return what the trace does without one of its steps."""
-        return self.run(self.tape.subset([other != number for other in range(len(self.tape))]))
-
     def with_choice(self, number: int, at: int, value: int) -> _native.Tape:
         """Return the trace where the argument ``at`` of a step, which one choice decides, has another value."""
         kind, target, origin, arguments = self.steps[number]
@@ -90,11 +82,6 @@ class Variants:
         return replayed is not None and falls_into(replayed.bucket, self._bucket)
 
 
-def origins(tape: _native.Tape) -> list[int]:
-    """Return what identifies the steps of a tape in its variants."""
-    return [origin for _, _, origin, _ in tape.steps()]
-
-
 def spread(positions: Sequence[int]) -> list[int]:
     """Return the positions; if there are many, some that are evenly spread, with the first and the last."""
     last, most = len(positions) - 1, POSITIONS_MAX
@@ -116,7 +103,7 @@ def likelihood(variants: Variants) -> tuple[list[FailShare], list[int]]:
                         count[0] += 1
     except OutOfTime:
         pass
-    shares = [_share(number, runs, failed) for number, (runs, failed) in counts.items() if runs]
+    shares = [FailShare(steps=steps, runs=runs, failed=failed) for steps, (runs, failed) in counts.items() if runs]
     return shares, decided(shares)
 
 
@@ -128,15 +115,6 @@ def decided(shares: list[FailShare]) -> list[int]:
         rise, step = max(rises, key=lambda pair: (pair[0], -pair[1]))
         found = [step] if rise > 0 else []
     return found
-
-
-def _share(steps: int, runs: int, failed: int) -> FailShare:
-    """Return a share with its interval (Wilson's score, 95 %)."""
-    share, square = failed / runs, 1.96**2
-    middle = (share + square / (2 * runs)) / (1 + square / runs)
-    half = 1.96 / (1 + square / runs) * math.sqrt(share * (1 - share) / runs + square / (4 * runs * runs))
-    low, high = max(0.0, middle - half), min(1.0, middle + half)
-    return FailShare(steps=steps, runs=runs, failed=failed, low=round(low, 4), high=round(high, 4))
 
 
 # -- which arguments may have other values
@@ -213,58 +191,3 @@ def _variation(variants: Variants, number: int, at: int, *, is_number: bool) -> 
             f"may be anything but {' or '.join(map(str, passing))}: {len(failing) - 1} other values fail the same way"
         )
     return ""
-
-
-# -- what each step is needed for
-
-
-def removals(variants: Variants) -> dict[int, Replayed | None]:
-    """Return what the trace does without each of its steps but the last, by their positions, as far as time allows."""
-    found: dict[int, Replayed | None] = {}
-    if len(variants.tape) <= ROLE_STEPS_MAX:
-        try:
-            for number in reversed(range(len(variants.tape) - 1)):
-                found[number] = variants.run_without(number)
-        except OutOfTime:
-            pass
-    return found
-
-
-def roles(variants: Variants, removed: dict[int, Replayed | None], views: Sequence[StepView]) -> list[Role]:
-    """Return what each step is needed for, in order."""
-    said = ((number, _role(variants, number, removed[number], views)) for number in sorted(removed))
-    return [Role(number + 1, text) for number, text in said if text]
-
-
-def _role(variants: Variants, number: int, replayed: Replayed | None, views: Sequence[StepView]) -> str:
-    if replayed is None:
-        return ""
-    if variants.fails_alike(replayed):
-        return "not needed: without it the trace fails the same way"
-    error = replayed.outcome.error
-    if replayed.outcome.status is Status.FAILED and error is not None:
-        return f"needed: without it the trace fails in another way, with {describe_error(error)}"
-    there = set(origins(replayed.tape))
-    missing = [at for at, origin in enumerate(origins(variants.tape)) if at > number and origin not in there]
-    if not missing:
-        return "needed: without it the run passes"
-    made = {part.partition(" = ")[0] for part in views[number].result.split(", ") if " = " in part}
-    used = [at for at in missing if made.intersection(views[at].arguments.values())]
-    if used:
-        return f"needed: makes what {_steps_text(used)} {'take' if len(used) > 1 else 'takes'}"
-    return f"needed: without it {_steps_text(missing)} cannot run"
-
-
-def _steps_text(steps: Sequence[int]) -> str:
-    """Return steps by their numbers: ``step 2``, ``steps 2, 4 to 6 and 9``."""
-    ranges: list[list[int]] = []
-    for step in steps:
-        if ranges and ranges[-1][1] == step:
-            ranges[-1][1] = step + 1
-        else:
-            ranges.append([step + 1, step + 1])
-    parts: list[str] = []
-    for first, last in ranges[:6]:
-        parts += [f"{first} to {last}"] if last - first > 1 else map(str, range(first, last + 1))
-    listed = f"{', '.join(parts[:-1])} and {parts[-1]}" if len(parts) > 1 else parts[0]
-    return f"step{'s' if len(steps) > 1 else ''} {listed}{' and others' if len(ranges) > 6 else ''}"

@@ -175,9 +175,8 @@ def _chances(view: TraceView) -> dict[str, Any]:
     for chance in view.chances:
         steps = chance.steps
         name = f"step {_name_after(view, steps)}" if 0 < steps <= len(view.steps) else f"{steps or 'no'} steps"
-        interval = f"({100 * chance.low:.0f} to {100 * chance.high:.0f}%)"
         percent = round(100 * chance.failed / chance.runs)
-        rows.append({"name": name, "percent": percent, "interval": interval, "decided": steps in view.decided_at})
+        rows.append({"name": name, "percent": percent, "decided": steps in view.decided_at})
     runs = max(chance.runs for chance in view.chances)
     says = (
         f"Share of {runs} runs that take the first steps of this trace, then random ones, and fail in the same "
@@ -221,12 +220,9 @@ def _steps(view: TraceView) -> dict[str, Any]:
     shown = dict(zip(lanes, short_names(lanes), strict=True))
     states = view.states() if len(view.steps) <= STATES_MAX else []
     left = BUDGET_CHARS
-    roles = {each.step: each.said for each in view.roles}
     steps = []
     for number, step in enumerate(view.steps):
         values = _step(step, shown, states[number] if states and left > 0 else {}, number + 1 in view.decided_at)
-        values["role"] = roles.get(number + 1, "")
-        values["is_empty"] &= not values["role"]
         if len(view.steps) > LONG_STEPS:
             values["marks"] = _few(values["marks"])
             values["new_lines"] = values["new_lines"][:3]

@@ -30,8 +30,6 @@ MEMORY_MIB = 1024
 _SAID_BYTES_MAX = 1 << 26
 #: How many times as many forks may exist as run at a time, the others asleep; and how often they are looked at.
 _ASLEEP_FACTOR, _ASLEEP_SECONDS = 4, 0.25
-#: How long a fork that is late is looked at for whether it does anything.
-_LOOK_SECONDS = 0.1
 
 
 class _ForkLimits:
@@ -164,10 +162,15 @@ def run_jobs(jobs: Iterable[Job], at_once: int) -> Iterator[Ended]:
 
     One that sleeps keeps no other from running, until there are four times as many.
     """
+
+    def is_free() -> bool:
+        awake = sum(not fork.is_asleep for fork in running.values())
+        return awake < at_once and len(running) < at_once * _ASLEEP_FACTOR
+
     waiting = iter(jobs)
     running: dict[int, _Fork] = {}
     while True:
-        while _is_free(running, at_once) and (job := next(waiting, None)) is not None:
+        while is_free() and (job := next(waiting, None)) is not None:
             fork = _begun(job)
             running[fork.handle] = fork
         if not running:
@@ -185,11 +188,6 @@ def run_jobs(jobs: Iterable[Job], at_once: int) -> Iterator[Ended]:
                 fork.read()
             if is_over or fork.is_late(monotonic()):
                 yield _ended(running.pop(handle), is_late=not is_over)
-
-
-def _is_free(running: dict[int, _Fork], at_once: int) -> bool:
-    awake = sum(not fork.is_asleep for fork in running.values())
-    return awake < at_once and len(running) < at_once * _ASLEEP_FACTOR
 
 
 def wait_in_parent() -> bool:
@@ -254,13 +252,6 @@ def _limit(job: Job, memory: int) -> None:
         signal.setitimer(signal.ITIMER_PROF, job.cpu)
 
 
-def _is_blocked(pid: int) -> bool:
-    """Return whether all threads of a fork sleep: no busy machine keeps them from going on."""
-    before = _sleeping(pid)
-    select.select([], [], [], _LOOK_SECONDS)
-    return before is not None and before == _sleeping(pid)
-
-
 def _sleeping(pid: int) -> _Threads | None:
     """Return how long each thread of a fork has run, with all processes that it started.
 
@@ -280,7 +271,7 @@ def _sleeping(pid: int) -> _Threads | None:
 
 
 def _ended(fork: _Fork, *, is_late: bool) -> Ended:
-    is_blocked = is_late and _is_blocked(fork.apart.pid)
+    is_blocked = is_late and fork.is_asleep
     code = os.waitstatus_to_exitcode(fork.apart.end())
     os.close(fork.pipe)
     os.close(fork.handle)

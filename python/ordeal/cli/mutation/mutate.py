@@ -16,7 +16,6 @@ from typing import Any
 
 from ordeal._base.formatting import counted, one_line
 from ordeal._native import monotonic
-from ordeal._report.machine_mutation import machine_mutation_json, machine_mutation_text
 from ordeal._report.mutation import mutant_json, mutation_json, mutation_text
 from ordeal._tools.mutation import saved
 from ordeal._tools.mutation.accepted import accepted
@@ -37,6 +36,7 @@ from ordeal.cli.mutation.settings import (
     with_settings,
 )
 from ordeal.config.flags import MutateOptions
+from ordeal.config.options import DEFAULT_PATH
 from ordeal.config.settings_file import load_config_for
 from ordeal.errors import ConfigError
 
@@ -97,9 +97,8 @@ def _run(given: MutateOptions, sources: Sequence[Source], operators: Sequence[st
         "accepted": len(accepted_here),
     }
     terminal.say(f"{counted(len(mutants), 'mutant')} of {_named(given)}, {counted(workers, 'worker')}")
-    if given.judges == "machines":
-        return _exit_code(by_machines(given, sources, mutants, workers, left_out, drawn_from), given)
-    judgement = _by_tests(given, sources, mutants, workers, left_out)
+    judge = _by_machines if given.judges == "machines" else _by_tests
+    judgement = judge(given, sources, mutants, workers, left_out)
     judgement.drawn_from = drawn_from
     _write(given, sources, judgement)
     return _exit_code(judgement, given)
@@ -243,6 +242,11 @@ def _write(given: MutateOptions, sources: Sequence[Source], judgement: Judgement
         terminal.write(json.dumps(mutation_json(sources, judgement), indent=2) + "\n")
         return
     terminal.write(mutation_text(sources, judgement, every=given.every))
+    if judgement.machines:
+        if any(each.word == "survived" for each in judgement.verdicts):
+            words = shlex.join([*given.paths, *([] if given.config == DEFAULT_PATH else ["-c", given.config])])
+            terminal.write(one_line(f"a test that notices one of them: ordeal mutate kill ID {words}".rstrip()) + "\n")
+        return
     chosen = ["--operators", given.operator_words] if given.operator_words else ["--preset", given.preset]
     flags = [*given.paths, *chosen, *(f"--tests={each}" for each in given.tests)]
     terminal.write(f"one of them again: ordeal mutate {shlex.join(flags)} --mutant ID\n")
@@ -348,29 +352,18 @@ def say_if_lost(why: str) -> None:
 GUARDS = ".ordeal/guards"
 
 
-def by_machines(
+def _by_machines(
     given: MutateOptions,
     sources: Sequence[Source],
     mutants: Sequence[Mutant],
     workers: int,
     left_out: dict[str, int],
-    drawn_from: int,
 ) -> Judgement:
-    """Judge mutants by machines, print the report, and keep what they said. Return the verdicts."""
+    """Judge mutants by machines, and keep what they said."""
     options = machine_options(given, workers)
     with closing(MutationProgress(len(mutants))) as progress:
         found = judge_with_machines(sources, mutants, options, folder=Path.cwd(), progress=progress.take)
     found.verdicts, found.left_out = told(sources, found.verdicts, Path.cwd()), left_out
-    found.drawn_from = drawn_from
-    if given.json:
-        terminal.write(json.dumps(machine_mutation_json(sources, found), indent=2) + "\n")
-    else:
-        text = machine_mutation_text(sources, found, every=given.every)
-        terminal.write(text)
-        if any(each.word == "survived" for each in found.verdicts):
-            config = [] if given.config == "ordeal.toml" else ["-c", given.config]
-            words = shlex.join([*given.paths, *config])
-            terminal.write(one_line(f"a test that notices one of them: ordeal mutate kill ID {words}".rstrip()) + "\n")
     say_if_lost(saved.save(Path.cwd(), "", found))
     return found
 

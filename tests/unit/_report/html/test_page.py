@@ -16,7 +16,6 @@ from ordeal._engine.trace_view.view import (
     FailShare,
     LaneEvent,
     PartChange,
-    Role,
     SourceView,
     StepView,
     Swallowed,
@@ -177,10 +176,9 @@ def view(text: str = "text", steps: int = 3) -> TraceView:
             SourceView(name=text, file=text, line=1, text=text, failed=1),
         ],
         traceback=text,
-        chances=[FailShare(steps=n, runs=64, failed=n, low=0.0, high=1.0) for n in range(min(steps, 40) + 1)],
+        chances=[FailShare(steps=n, runs=64, failed=n) for n in range(min(steps, 40) + 1)],
         decided_at=[1],
         variations=[Variation(1, text, text)],
-        roles=[Role(1, text)],
         lanes=[LaneEvent(text, text, f"{text}2")],
     )
 

@@ -118,7 +118,7 @@ def wait_beside_a_busy_thread(_say: object) -> None:
 
 @pytest.mark.parametrize("busy", [spin, wait_for_a_busy_child, wait_beside_a_busy_thread])
 def test_what_is_late_and_does_something_is_not_blocked(busy: Callable[[object], None]) -> None:
-    late = ended(busy, wall=0.2)
+    late = ended(busy, wall=1.0)
     assert (late.is_late, late.is_blocked) == (True, False)
 
 
@@ -127,7 +127,7 @@ def test_what_waits_with_all_its_threads_is_blocked() -> None:
         threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
         threading.Event().wait()
 
-    assert ended(wait, wall=0.2).is_blocked
+    assert ended(wait, wall=1.0).is_blocked
 
 
 def test_jobs_that_sleep_keep_no_other_from_running() -> None:
