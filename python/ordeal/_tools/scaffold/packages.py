@@ -232,7 +232,9 @@ def _classes_of(module: str, file: Path, weight: float, *, every: bool = False) 
             )
             pairs = tuple(f"{one}/{other}" for one, other in _PAIRS if one in names and other in names)
             public = sum(_is_open(name) for name in names)
-            typed = sum(_is_typed(each) for each in methods if _is_open(each.name))
+            typed = sum(
+                all(one.annotation is not None for one in each.args.args[1:]) for each in methods if _is_open(each.name)
+            )
             score = weight * (min(len(changing), 20) + 3 * len(pairs) + 0.2 * min(public, 30) + 0.1 * min(typed, 20))
             if every or public >= 2:
                 yield FoundClass(
@@ -276,7 +278,3 @@ def _root(node: ast.expr) -> str:
     while isinstance(node, ast.Attribute | ast.Subscript):
         node = node.value
     return node.id if isinstance(node, ast.Name) else ""
-
-
-def _is_typed(method: ast.FunctionDef) -> bool:
-    return all(each.annotation is not None for each in method.args.args[1:])

@@ -170,12 +170,12 @@ INI = Candidate(
 DATES = Candidate(
     "st.datetimes(datetime(2000, 1, 1), datetime(2030, 1, 1))",
     "datetime",
-    lambda rng: __import__("datetime").datetime(2000 + rng.randint(0, 29), rng.randint(1, 12), rng.randint(1, 28)),
+    lambda rng: datetime.datetime(2000 + rng.randint(0, 29), rng.randint(1, 12), rng.randint(1, 28)),
 )
 DELTAS = Candidate(
     "st.timedeltas(timedelta(0), timedelta(days=3))",
     "timedelta",
-    lambda rng: __import__("datetime").timedelta(seconds=rng.randint(0, 3 * 86_400)),
+    lambda rng: datetime.timedelta(seconds=rng.randint(0, 3 * 86_400)),
 )
 
 #: What is tried for a parameter when nothing is known about it.
@@ -257,7 +257,7 @@ def candidates(name: str, annotation: str, default: object) -> list[Candidate]:
     named = [each for known, several in _BY_NAME if words & known for each in several]
     if words & _FUNCTIONS:
         named = [CALLBACK]
-    typed = _by_annotation(annotation) if annotation else []
+    typed = known_values(annotation)
     if typed and re.fullmatch(r"_?[A-Z]{1,3}(_co|_contra)?", annotation.strip()):
         return list(dict.fromkeys([*named, *ANYTHING]))  # a type variable
     if typed:
@@ -300,15 +300,10 @@ def is_bundle(strategy: str) -> bool:
 
 def known_values(annotation: str) -> list[Candidate]:
     """Return the values for an annotation, if they do not depend on the parameter's name."""
-    return _by_annotation(annotation)
-
-
-def _by_annotation(text: str) -> list[Candidate]:
     try:
-        tree: ast.expr = ast.parse(text.strip(), mode="eval").body
+        return _of_node(ast.parse(annotation.strip(), mode="eval").body)
     except (SyntaxError, ValueError):
         return []
-    return _of_node(tree)
 
 
 def _of_node(node: ast.expr) -> list[Candidate]:
@@ -317,7 +312,7 @@ def _of_node(node: ast.expr) -> list[Candidate]:
     if isinstance(node, ast.Constant):
         if node.value is None:
             return [NONE]
-        return _by_annotation(node.value) if isinstance(node.value, str) else []
+        return known_values(node.value) if isinstance(node.value, str) else []
     if isinstance(node, ast.Subscript):
         base = _last(node.value)
         inner = list(node.slice.elts) if isinstance(node.slice, ast.Tuple) else [node.slice]
@@ -327,19 +322,18 @@ def _of_node(node: ast.expr) -> list[Candidate]:
             return [_literal([each.value for each in inner if isinstance(each, ast.Constant)])]
         if base in ("Annotated", "Final", "ClassVar"):
             return _of_node(inner[0])
-        return _of_sequence(base, inner) or list(_BY_TYPE.get(base, ()))
+        if (
+            base in ("list", "Sequence", "Iterable", "Collection", "tuple", "set")
+            and inner
+            and _last(inner[0]) == "str"
+        ):
+            return [NAME_LIST]
+        return list(_BY_TYPE.get(base, ()))
     name = _last(node)
     if name in _BY_TYPE:
         return list(_BY_TYPE[name])
     # A type variable stands for anything: T, KT, _VT.
     return [KEY, NAME] if name.strip("_").isupper() and len(name.strip("_")) <= 3 else []
-
-
-def _of_sequence(base: str, inner: list[ast.expr]) -> list[Candidate]:
-    """Return lists of what a sequence of texts holds; nothing for others, which hold small integers."""
-    if base in ("list", "Sequence", "Iterable", "Collection", "tuple", "set") and inner and _last(inner[0]) == "str":
-        return [NAME_LIST]
-    return []
 
 
 def _or_none(parts: list[Candidate]) -> list[Candidate]:
@@ -381,12 +375,8 @@ Build = Callable[[type], "Candidate | None"]
 _MEMBERS_MAX = 1_000
 
 
-def _day(rng: Draws) -> datetime.date:
-    return datetime.date(2000 + rng.randint(0, 29), rng.randint(1, 12), rng.randint(1, 28))
-
-
 _STANDARD: dict[type, Candidate] = {
-    datetime.date: Candidate("DAYS", "date", _day, imports=("datetime:date",)),
+    datetime.date: Candidate("DAYS", "date", lambda rng: DATES.draw(rng).date(), imports=("datetime:date",)),
     datetime.time: Candidate(
         "st.times()",
         "time",

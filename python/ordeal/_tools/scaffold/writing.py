@@ -77,7 +77,11 @@ class _Writer:
         taken = [parameter["strategy"] for each in kept for parameter in each["parameters"]]
         self._bundles = sorted(given.intersection(taken) - {""})
         self._rule_names |= set(self._bundles)
-        ungiven = [each for each in kept if not given.issuperset(_bundles_of(each))]
+        ungiven = [
+            each
+            for each in kept
+            if any(is_bundle(one["strategy"]) and one["strategy"] not in given for one in each["parameters"])
+        ]
         kept = [each for each in kept if each not in ungiven]
         left_out += [{**each, "left_out": "takes what no other call returns"} for each in ungiven]
         rules = [self._rule(each) for each in kept if not each["ends"]]
@@ -163,7 +167,7 @@ class _Writer:
         body = [f"self.{self._attribute} = {_shown_call(self._class, parameters)}"]
         if self._keeps_files:
             body.insert(0, "self.folder = TemporaryDirectory()  # for what it keeps in files")
-        return self._function("initialize", "create", drawn, body, "")
+        return self._function("initialize", "create", drawn, body)
 
     @property
     def _keeps_files(self) -> bool:
@@ -185,7 +189,7 @@ class _Writer:
         body = [f"with suppress({', '.join(answers)}):", f"    {call}"] if answers else [call]
         body += ["return multiple()"] * bool(target and answers)
         name = self._rule_name(_NAMES.get(method["name"], method["name"]))
-        return self._function("rule", name, parameters, body, "", target=target)
+        return self._function("rule", name, parameters, body, target=target)
 
     def _teardown(self, endings: Sequence[str]) -> Iterator[str]:
         """Yield the end of a run: what ends the object is called once, when nothing follows that it would break."""
@@ -212,7 +216,6 @@ class _Writer:
         name: str,
         parameters: Sequence[Mapping[str, Any]],
         body: Sequence[str],
-        doc: str,
         *,
         target: str = "",
     ) -> str:
@@ -224,7 +227,7 @@ class _Writer:
             _wrapped(f"@{decorator}(", drawn, ")"),
             _wrapped(f"def {name}(", ["self", *typed], f") -> {returned}:"),
         ]
-        lines += [f'    """{doc}"""'] * bool(doc) + [f"    {each}" for each in body]
+        lines += [f"    {each}" for each in body]
         return "\n".join(lines)
 
     def _strategy(self, parameter: Mapping[str, Any]) -> str:
@@ -245,12 +248,12 @@ class _Writer:
         properties: Mapping[str, Sequence[str]] = self._tried["properties"]
         asked = [f"_ = self.{self._attribute}.{name}" for name, answers in properties.items() if not answers]
         if asked:
-            yield self._function("rule", "look", [], asked, "Read what can be read.")
+            yield self._function("rule", "look", [], ['"""Read what can be read."""', *asked])
         for name, answers in properties.items():
             if answers:
                 raised = ", ".join(sorted(self._exception(each) for each in answers))
                 body = [f"with suppress({raised}):", f"    _ = self.{self._attribute}.{name}"]
-                yield self._function("rule", self._rule_name(f"read_{name}"), [], body, "")
+                yield self._function("rule", self._rule_name(f"read_{name}"), [], body)
 
     def _invariants(self) -> Iterator[str]:
         thing, protocol = f"self.{self._attribute}", self._tried["protocol"]
@@ -275,11 +278,6 @@ class _Writer:
         lines = ["", "    # Left out, as each call failed or did what a test must not do; write these by hand:"]
         lines += [f"    #   {each['name']}: {one_line(each['left_out'], limit=WIDTH - 20)}" for each in left_out]
         return "\n".join(lines) + "\n"
-
-
-def _bundles_of(method: Tried) -> set[str]:
-    """Return the bundles from which a method takes objects."""
-    return {each["strategy"] for each in method["parameters"] if is_bundle(each["strategy"])}
 
 
 def _invariant(name: str, body: str) -> str:
