@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from ordeal._base.trace_file import Trace
     from ordeal.config.options import ExplorationOptions
     from ordeal.result import (
-        Discovery,
         ExplorationResult,
         Failure,
         KnownFailure,
@@ -57,7 +56,9 @@ _FAILURES_MAX = 10
 def _failure_line(failure: Failure) -> str:
     steps = trace_steps(failure)
     facts = [] if steps is None else [counted(steps, "step")]
-    if not failure.shrunk and not _is_of_seed(failure):
+    # A seed was shrunk before it was saved, if that was wanted.
+    is_of_seed = failure.run_id == 0 and failure.seed_path is not None
+    if not failure.shrunk and not is_of_seed:
         facts.append("not shrunk")
     if failure.flaky:
         facts.append("flaky")
@@ -70,11 +71,6 @@ def _told_apart(failures: Sequence[Failure]) -> list[str]:
     times = Counter(lines)
     places = ["" if each.place is None else f": {each.place.raised_at or each.place.at}" for each in failures]
     return [f"{line}{place}" if times[line] > 1 else line for line, place in zip(lines, places, strict=True)]
-
-
-def _is_of_seed(failure: Failure) -> bool:
-    """Return whether the failure comes from a seed, which was shrunk before it was saved, if that was wanted."""
-    return failure.run_id == 0 and failure.seed_path is not None
 
 
 # Complete texts
@@ -248,6 +244,8 @@ def _json_kept(trace: Trace) -> dict[str, Any]:
 
 
 def _json_result(result: ExplorationResult) -> dict[str, Any]:
+    discovery, seconds = result.discovery, result.duration_seconds
+    rate = result.total_runs / seconds if seconds > 0 else 0.0
     return {
         "test_class": result.test_class,
         "rng_seed": result.rng_seed,
@@ -263,7 +261,7 @@ def _json_result(result: ExplorationResult) -> dict[str, Any]:
         "target_modules": None if result.target_modules is None else list(result.target_modules),
         "imported_modules": list(result.imported_modules),
         "snapshot_kind": result.snapshot_kind,
-        "discovery": _json_discovery(result.discovery),
+        "discovery": discovery and {**to_builtins(discovery), "unseen": discovery.unseen},
         "telemetry": {
             "swarm": {"summary": result.swarm_summary},
             "runs": result.run_kinds,
@@ -286,7 +284,7 @@ def _json_result(result: ExplorationResult) -> dict[str, Any]:
         "notes": list(result.notes),
         "failures": [_json_failure(failure) for failure in result.failures],
         "known": [_json_known(known) for known in result.known],
-        "timing": _json_timing(result),
+        "timing": {"duration_seconds": round(seconds, 3), "runs_per_second": round(rate, 1)},
     }
 
 
@@ -294,16 +292,6 @@ def _json_option(value: object) -> object:
     if isinstance(value, tuple):
         return list(value)
     return value if isinstance(value, bool | int | float | str | None) else str(value)
-
-
-def _json_discovery(discovery: Discovery | None) -> dict[str, Any] | None:
-    return None if discovery is None else {**to_builtins(discovery), "unseen": discovery.unseen}
-
-
-def _json_timing(result: ExplorationResult) -> dict[str, float]:
-    seconds = result.duration_seconds
-    rate = result.total_runs / seconds if seconds > 0 else 0.0
-    return {"duration_seconds": round(seconds, 3), "runs_per_second": round(rate, 1)}
 
 
 def _json_known(known: KnownFailure) -> dict[str, Any]:

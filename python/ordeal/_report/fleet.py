@@ -32,7 +32,10 @@ def fleet_text(name: str, records: Records, now: float) -> str:
     state, launcher = state_of(records, now), records.get(LAUNCHER, {})
     members = {key: record for key, record in records.items() if key != LAUNCHER}
     if state == "ended":
-        members = {key: _after_the_end(each) for key, each in members.items()}
+        # One that could not record how it ended was lost.
+        members = {
+            key: each if text_of(each, "state") in OVER else {**each, "state": "lost"} for key, each in members.items()
+        }
     running = [each for each in members.values() if member_state(each, now) == "running"]
     rate = sum(number_of(each, "rate") for each in running)
     runs = sum(total_of(each, "runs") for each in members.values())
@@ -54,11 +57,6 @@ def shown_state(records: Records, now: float) -> str:
     """Return how the fleet is, in words."""
     state = state_of(records, now)
     return _STATES.get(state, state)
-
-
-def _after_the_end(record: Record) -> Record:
-    """Return the record of a member; one that could not say that it ended was lost."""
-    return record if text_of(record, "state") in OVER else {**record, "state": "lost"}
 
 
 def _number(key: str) -> str:

@@ -7,14 +7,13 @@ import itertools
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
-from urllib.parse import quote
 
 import ordeal._native as _native
 from ordeal._base.formatting import counted, one_line
 from ordeal._report.formats.document import contained, junit_text
-from ordeal._report.formats.github import annotation
+from ordeal._report.formats.github import annotation, limited
 from ordeal._report.formats.md import BYTES_MAX, cell, fenced
-from ordeal._report.formats.sarif import RESULTS_MAX, SCHEMA
+from ordeal._report.formats.sarif import RESULTS_MAX, location, sarif_log
 from ordeal._report.html.page import render
 from ordeal._report.mutation import difference, score_text
 from ordeal._report.mutation_rates import (
@@ -29,8 +28,6 @@ from ordeal._tools.mutation.running import Judgement
 from ordeal._tools.mutation.source import Source
 from ordeal._tools.mutation.verdicts import DETECTED, WORDS, Score, Verdict, weakest_first
 
-#: GitHub shows ten of a kind for each step; the last one counts the rest.
-_ANNOTATIONS_MAX = 10
 _GOOD, _FAIR = 80, 60
 
 
@@ -83,24 +80,8 @@ def mutation_sarif(sources: Sequence[Source], judgement: Judgement) -> dict[str,
     by_name = {source.shown: source for source in sources}
     shown = _open(judgement)[:RESULTS_MAX]
     rules = sorted({each.mutant.operator for each in shown})
-    return {
-        "$schema": SCHEMA,
-        "version": "2.1.0",
-        "runs": [
-            {
-                "tool": {
-                    "driver": {
-                        "name": "ordeal",
-                        "version": _native.__version__,
-                        "rules": [
-                            {"id": each, "shortDescription": {"text": f"No test notices: {each}"}} for each in rules
-                        ],
-                    }
-                },
-                "results": [_sarif_result(by_name[each.mutant.shown], each) for each in shown],
-            }
-        ],
-    }
+    described = [{"id": each, "shortDescription": {"text": f"No test notices: {each}"}} for each in rules]
+    return sarif_log(described, [_sarif_result(by_name[each.mutant.shown], each) for each in shown])
 
 
 def _sarif_result(source: Source, verdict: Verdict) -> dict[str, Any]:
@@ -110,30 +91,21 @@ def _sarif_result(source: Source, verdict: Verdict) -> dict[str, Any]:
         "level": "warning",
         "message": {"text": f"{_told(verdict)}\n{difference(source, mutant)}"},
         "partialFingerprints": {"ordealMutant/v1": mutant.id},
-        "locations": [
-            {
-                "physicalLocation": {
-                    "artifactLocation": {"uri": quote(mutant.shown)},
-                    "region": {"startLine": mutant.line},
-                }
-            }
-        ],
+        "locations": [location(mutant.shown, mutant.line)],
     }
 
 
 def mutation_annotations(sources: Sequence[Source], judgement: Judgement) -> str:
     """Return the lines that GitHub Actions shows next to the code, one for each line where nothing noticed."""
     by_name = {source.shown: source for source in sources}
-    found = _open(judgement)
-    shown = found if len(found) <= _ANNOTATIONS_MAX else found[: _ANNOTATIONS_MAX - 1]
-    lines = []
-    for each in shown:
-        mutant = each.mutant
+
+    def annotated(verdict: Verdict) -> str:
+        mutant = verdict.mutant
         place = {"file": mutant.shown, "line": str(mutant.line), "title": f"ordeal mutate {mutant.id}"}
-        lines.append(annotation("warning", place, f"{_told(each)}\n{difference(by_name[mutant.shown], mutant)}"))
-    if len(shown) < len(found):
-        more = f"and {counted(len(found) - len(shown), 'more line')} where no test notices a change: see the report"
-        lines.append(annotation("warning", {"title": "ordeal mutate"}, more))
+        return annotation("warning", place, f"{_told(verdict)}\n{difference(by_name[mutant.shown], mutant)}")
+
+    found = _open(judgement)
+    lines = limited("warning", "ordeal mutate", found, annotated, "more line")
     return "".join(f"{each}\n" for each in lines)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ordeal._tools.mutation.machines.evidence import Kill, MachineFinding
+from ordeal._tools.mutation.machines.evidence import MachineFinding
 from ordeal._tools.mutation.running import Judgement
 from ordeal._tools.mutation.source import Source
 from ordeal._tools.mutation.verdicts import Verdict
@@ -61,12 +61,9 @@ def stryker_json(sources: Sequence[Source], judgement: Judgement) -> dict[str, A
 def _noticed(verdict: Verdict, finding: MachineFinding | None) -> list[str]:
     """Return what noticed a mutant: a test, or what failed in machines."""
     tests = [verdict.killer] if verdict.killer else []
-    failed = [name for kill in (finding.kills if finding is not None else ()) for name in _failed(kill)]
+    kills = finding.kills if finding is not None else ()
+    failed = [name for kill in kills for name in [f"invariant:{each}" for each in kill.invariants] or [kill.by]]
     return list(dict.fromkeys([*tests, *failed]))
-
-
-def _failed(kill: Kill) -> list[str]:
-    return [f"invariant:{name}" for name in kill.invariants] or [kill.by]
 
 
 def _mutant(

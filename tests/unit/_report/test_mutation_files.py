@@ -37,7 +37,7 @@ def test_github_shows_nine_lines_and_counts_the_rest() -> None:
     told = mutation_annotations(*judged(14)).splitlines()
     assert len(told) == 10
     assert told[0].startswith("::warning file=a b.py,line=2,title=ordeal mutate ")
-    assert told[-1].endswith("and 5 more lines where no test notices a change: see the report")
+    assert told[-1].endswith("and 5 more lines: see the report")
 
 
 def test_text_of_the_program_is_no_markup() -> None:

@@ -6,7 +6,7 @@ A step shows ten of each kind. Where ordeal runs in such a step, it prints the f
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -36,16 +36,17 @@ def write(document: Mapping[str, Any], folder: Path, _run: Path | None) -> Path:
 
 def annotation_lines(document: Mapping[str, Any]) -> str:
     """Return a line for each annotation."""
-    return "".join(f"{each}\n" for each in (*_errors(document), *_warnings(document)))
-
-
-def _errors(document: Mapping[str, Any]) -> Iterator[str]:
     findings = [finding for _, finding in findings_of(document)]
-    shown = findings if len(findings) <= ERRORS_MAX else findings[: ERRORS_MAX - 1]
-    yield from map(_error, shown)
-    if len(shown) < len(findings):
-        more = len(findings) - len(shown)
-        yield annotation("error", {"title": "ordeal"}, f"and {counted(more, 'more finding')}: see the report")
+    errors = limited("error", "ordeal", findings, _error, "more finding")
+    return "".join(f"{each}\n" for each in (*errors, *_warnings(document)))
+
+
+def limited(kind: str, title: str, found: Sequence[Any], annotate: Callable[[Any], str], more: str) -> Iterator[str]:
+    """Yield an annotation for each; of more than GitHub shows, the last one counts the rest."""
+    shown = found if len(found) <= ERRORS_MAX else found[: ERRORS_MAX - 1]
+    yield from map(annotate, shown)
+    if left := len(found) - len(shown):
+        yield annotation(kind, {"title": title}, f"and {counted(left, more)}: see the report")
 
 
 def _error(finding: Finding) -> str:
@@ -74,13 +75,11 @@ def _from_workspace(path: str) -> str:
 
 def annotation(kind: str, properties: Mapping[str, str], message: str) -> str:
     """Return one annotation, such that no part of it is taken for another."""
-    words = ",".join(f"{name}={_property(line(value))}" for name, value in properties.items())
+    words = ",".join(
+        f"{name}={_data(line(value)).replace(':', '%3A').replace(',', '%2C')}" for name, value in properties.items()
+    )
     return f"::{kind} {words}::{_data(message)}"
 
 
 def _data(text: str) -> str:
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-
-
-def _property(text: str) -> str:
-    return _data(text).replace(":", "%3A").replace(",", "%2C")

@@ -89,7 +89,8 @@ def _finding(result: Result, finding: Finding) -> str:
 
 def _classes(document: Mapping[str, Any]) -> Iterator[str]:
     for result in results_of(document):
-        yield f"\n### {_code(line(result['test_class']))}\n\n{figures(result)}\n" + _bullets(list(_remarks(result)))
+        remarks = "".join(f"\n- {each}" for each in _remarks(result))
+        yield f"\n### {_code(line(result['test_class']))}\n\n{figures(result)}\n{remarks}" + "\n" * bool(remarks)
 
 
 def _remarks(result: Result) -> Iterator[str]:
@@ -105,10 +106,6 @@ def _remarks(result: Result) -> Iterator[str]:
         yield f"Not reached: {_code(line(f'{gap["file"]}:{gap["line"]} {gap["code"]}'))}"
     if len(gaps) > _SHORT_MAX:
         yield f"{len(gaps) - _SHORT_MAX} more branches were not reached."
-
-
-def _bullets(lines: list[str]) -> str:
-    return "".join(f"\n- {each}" for each in lines) + "\n" * bool(lines)
 
 
 def _code(text: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from itertools import islice
 from pathlib import Path
@@ -54,10 +54,14 @@ def write(document: Mapping[str, Any], folder: Path, _run: Path | None) -> Path:
     ]
     rule_lines = cache(_rule_lines)
     results = [_result(result, finding, rule_lines) for result, finding in islice(findings_of(document), RESULTS_MAX)]
+    return save(folder, "ordeal.sarif", json.dumps(sarif_log(rules, results), indent=2) + "\n")
+
+
+def sarif_log(rules: Sequence[Mapping[str, Any]], results: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return a log of one run."""
     driver = {"name": "ordeal", "version": _native.__version__, "rules": rules}
     run = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}
-    log = {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
-    return save(folder, "ordeal.sarif", json.dumps(log, indent=2) + "\n")
+    return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
 
 
 def _result(result: Result, finding: Finding, rule_lines: _RuleLines) -> dict[str, Any]:
@@ -70,7 +74,7 @@ def _result(result: Result, finding: Finding, rule_lines: _RuleLines) -> dict[st
         "ruleIndex": list(_KINDS).index(kind),
         "level": "error",
         "message": {"text": "\n".join(filter(None, shown))},
-        "locations": [] if at is None else [_location(str(at["file"]), at["line"])],
+        "locations": [] if at is None else [location(str(at["file"]), at["line"])],
         "partialFingerprints": {"ordealBucket/v1": fingerprint(finding)},
         "codeFlows": _code_flows(result, finding, rule_lines),
         "baselineState": "unchanged" if status_of(finding) == "known" else "new",
@@ -83,7 +87,8 @@ def _result(result: Result, finding: Finding, rule_lines: _RuleLines) -> dict[st
     }
 
 
-def _location(file: str, number: object) -> dict[str, Any]:
+def location(file: str, number: object) -> dict[str, Any]:
+    """Return a line of a file; the first, where the line is not known."""
     start = number if isinstance(number, int) and number > 0 else 1
     return {"physicalLocation": {"artifactLocation": {"uri": _uri(file)}, "region": {"startLine": start}}}
 
@@ -106,7 +111,7 @@ def _code_flows(result: Result, finding: Finding, rule_lines: _RuleLines) -> lis
         for number, name in enumerate(steps_of(finding)[:_STEPS_MAX], start=1)
     ]
     places.append((at["line"], headline(finding)))
-    locations = [{"location": {**_location(file, number), "message": {"text": text}}} for number, text in places]
+    locations = [{"location": {**location(file, number), "message": {"text": text}}} for number, text in places]
     return [{"threadFlows": [{"locations": locations}]}]
 
 

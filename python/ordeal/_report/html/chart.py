@@ -97,7 +97,9 @@ def rule_heat(rules: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     if not rules or not rules[0]["cells"]:
         return {}
     faults = [cell["fault"] for cell in rules[0]["cells"] if cell["fault"] is not None]
-    shown = sorted(rules, key=lambda rule: (_ran(rule), -_failed(rule)))[:RULES_MAX]
+    shown = sorted(rules, key=lambda rule: (_ran(rule), -max(int(cell["failures"]) for cell in rule["cells"])))[
+        :RULES_MAX
+    ]
     rows = [{"name": rule["name"], "cells": [_cell(cell, rule) for cell in rule["cells"]]} for rule in shown]
     columns = [{"name": "no fault", "title": ""}]
     columns += [{"name": short, "title": name} for short, name in zip(short_names(faults), faults, strict=True)]
@@ -106,10 +108,6 @@ def rule_heat(rules: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 def _ran(rule: Mapping[str, Any]) -> bool:
     return any(cell["steps"] for cell in rule["cells"])
-
-
-def _failed(rule: Mapping[str, Any]) -> int:
-    return max(int(cell["failures"]) for cell in rule["cells"])
 
 
 def _cell(cell: Mapping[str, Any], rule: Mapping[str, Any]) -> dict[str, str]:

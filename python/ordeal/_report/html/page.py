@@ -64,7 +64,7 @@ def page_values(document: Mapping[str, Any], views: Mapping[str, TraceView], eve
     new = sum(each["badge_kind"] == "new" for shown in classes for each in shown["findings"])
     names = ", ".join(result["test_class"].rpartition(":")[2] for result in results)
     verdict = f"{counted(findings, 'finding')} in {names}" if findings else f"No findings in {names}"
-    options = document.get("options") or {}
+    options, runs = document.get("options") or {}, sum(result["total_runs"] for result in results)
     return {
         "title": f"{verdict} - ordeal",
         "verdict": verdict,
@@ -72,7 +72,7 @@ def page_values(document: Mapping[str, Any], views: Mapping[str, TraceView], eve
         "facts": [
             *([f"{new} new"] if 0 < new < findings else []),
             *([session.started.replace("T", " ").replace("+00:00", " UTC")] if session else []),
-            _runs(sum(result["total_runs"] for result in results)),
+            f"{runs:,} run{'' if runs == 1 else 's'}",
             f"{sum(result['timing']['duration_seconds'] for result in results):.1f} s",
             *([f"random seed {options['seed']}"] if "seed" in options else []),
         ],
@@ -81,10 +81,6 @@ def page_values(document: Mapping[str, Any], views: Mapping[str, TraceView], eve
         "environment": _environment(session),
         "options": [{"what": name, "value": _option_text(value)} for name, value in options.items()],
     }
-
-
-def _runs(number: int) -> str:
-    return f"{number:,} run{'' if number == 1 else 's'}"
 
 
 def _command(options: Mapping[str, Any], results: Sequence[Mapping[str, Any]]) -> str:

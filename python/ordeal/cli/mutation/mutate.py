@@ -96,7 +96,8 @@ def _run(given: MutateOptions, sources: Sequence[Source], operators: Sequence[st
         "duplicate": sum(len(each.duplicate) for each in made),
         "accepted": len(accepted_here),
     }
-    terminal.say(f"{counted(len(mutants), 'mutant')} of {_named(given)}, {counted(workers, 'worker')}")
+    named = f"operators {given.operator_words}" if given.operator_words else f"preset {given.preset}"
+    terminal.say(f"{counted(len(mutants), 'mutant')} of {named}, {counted(workers, 'worker')}")
     judge = _by_machines if given.judges == "machines" else _by_tests
     judgement = judge(given, sources, mutants, workers, left_out)
     judgement.drawn_from = drawn_from
@@ -183,10 +184,6 @@ def sources_of(paths: Sequence[str], exclude: Sequence[str]) -> list[Source]:
     """Return the files that paths name, without those that are excluded."""
     folder = Path.cwd()
     return [Source.of(path, shown_path(path, folder)) for path in files_of(paths, folder, exclude)]
-
-
-def _named(given: MutateOptions) -> str:
-    return f"operators {given.operator_words}" if given.operator_words else f"preset {given.preset}"
 
 
 def operators_of(given: MutateOptions) -> tuple[str, ...]:
