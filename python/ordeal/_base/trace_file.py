@@ -7,6 +7,7 @@ import errno
 import gzip
 import hashlib
 import importlib
+import io
 import json
 import math
 import os
@@ -14,6 +15,7 @@ import platform
 import stat
 import struct
 import tempfile
+import zipfile
 import zlib
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -54,6 +56,8 @@ def versions_now() -> dict[str, str]:
     return dict(zip(WRITERS, versions, strict=True))
 
 
+#: The name of the trace in an archive of ``ordeal pack``.
+PACKED_NAME = "trace.json"
 #: The kind of the step that records the swarm configuration of a run.
 SWARM = "rule_swarm"
 #: The name of the choices of a schedule, in its one step: no argument of a rule can have it.
@@ -260,7 +264,20 @@ def _unpacked(data: bytes, suffix: str) -> bytes:
     """Unpack a file of this suffix, at most a little more than is accepted."""
     if suffix == ".gz":
         return _gunzip(data)
+    if suffix == ".zip":
+        return _of_archive(data)
     return _native.decompress(data, SIZE_MAX + 1) if suffix == ".zst" else data
+
+
+def _of_archive(packed: bytes) -> bytes:
+    """Return the trace in an archive of ``ordeal pack``. Nothing else of it is read, and no file is written."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(packed)) as archive, archive.open(PACKED_NAME) as file:
+            return file.read(SIZE_MAX + 1)
+    except KeyError:
+        raise ValueError(f"the archive has no {PACKED_NAME}") from None
+    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError) as error:
+        raise ValueError(f"the archive cannot be read: {error}") from None
 
 
 def _gunzip(packed: bytes) -> bytes:

@@ -23,7 +23,7 @@ from ordeal._base.formatting import (
     program_lines,
     runnable_program,
 )
-from ordeal._base.trace_file import step_text
+from ordeal._base.trace_file import step_text, versions_now
 from ordeal._base.untrusted import error_message, type_name
 from ordeal.result.parts import place_lines
 
@@ -39,6 +39,59 @@ def replay_header(trace: Trace) -> str:
     """Return the first line of a replay."""
     steps = counted(len(trace.taken_steps()), "step")
     return f"Replaying {one_line(trace.test_class)} (run {trace.run_id}, {steps})..."
+
+
+def checked_text(trace: Trace, changed: Sequence[str]) -> str:
+    """Return what a trace says of itself, and what has changed since it was recorded; nothing was run."""
+    lines = _recorded_lines(trace)
+    others = _other_versions(trace)
+    lines += [f"  this is {_versions(others)}"] if others else []
+    lines += [f"  changed since: {one_line(', '.join(capped(changed, _MODULES_MAX)))}"] if changed else []
+    unchanged = len(trace.targets) - len(changed)
+    lines += [f"  unchanged: {counted(unchanged, 'target module')}"] if unchanged else []
+    return "\n".join(lines)
+
+
+def checked_json(trace: Trace, path: str, changed: Sequence[str]) -> str:
+    """Return the same as JSON, ending in a newline."""
+    document = {
+        "schema_version": JSON_SCHEMA_VERSION,
+        "tool": "check",
+        "test_class": trace.test_class,
+        "trace_path": PurePath(path).as_posix(),
+        "run_id": trace.run_id,
+        "rng_seed": trace.seed,
+        "trace_steps": len(trace.taken_steps()),
+        "recorded_error": None if trace.failure is None else recorded_error(trace.failure),
+        "versions": trace.versions,
+        "other_versions": _other_versions(trace),
+        "changed_modules": list(changed),
+    }
+    return json.dumps(document, indent=2) + "\n"
+
+
+def _recorded_lines(trace: Trace) -> list[str]:
+    failure = trace.failure
+    recorded = "no failure" if failure is None else error_line(failure.error_type, failure.error_message)
+    return [
+        f"{one_line(trace.test_class)}: {counted(len(trace.taken_steps()), 'step')}, {recorded}",
+        f"  recorded by run {trace.run_id} of seed {trace.seed}, with {_versions(trace.versions)}",
+    ]
+
+
+def _other_versions(trace: Trace) -> dict[str, str]:
+    return {name: version for name, version in versions_now().items() if trace.versions.get(name) != version}
+
+
+def _versions(versions: Mapping[str, str]) -> str:
+    return one_line(", ".join(f"{name} {version}" for name, version in versions.items()))
+
+
+def packed_text(trace: Trace) -> str:
+    """Return what is to be read in an archive: the failure, and its steps."""
+    program = program_lines(runnable_program(trace.program, trace.test_class))
+    head = [*_recorded_lines(trace), "", "`ordeal replay FILE.zip` runs it again. The steps:", ""]
+    return "\n".join([*head, *indented(program, 2), ""])
 
 
 def replay_steps(steps: Sequence[TraceStep]) -> str:

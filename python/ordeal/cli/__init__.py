@@ -40,6 +40,7 @@ _GROUPS = {
         "seeds": "Replay the saved failures (seeds), and say which still fail",
         "bisect": "Find the commit that brought a failure",
         "compare": "Say what a program does differently than at an earlier version",
+        "pack": "Put a saved failure into one file, for somebody else",
         "gate": "Check all that must hold before a merge",
     },
     "Judge tests": {

@@ -325,6 +325,19 @@ def mutate() -> None:
 
 
 @_command(
+    "Exit code: 0, 2 for wrong use, or for a trace that cannot be read.",
+    _argument("trace", "[ID|FILE]", path=True),
+)
+def pack() -> None:
+    """Put a saved failure into one file, for somebody else.
+
+    The archive has the trace, what it says in words, and the versions of all packages that are installed here; the
+    same failure gives the same bytes. `ordeal replay FILE.zip` runs it. ID is what a report prints, or the beginning
+    of it; without one, it is the last failure that was saved.
+    """
+
+
+@_command(
     "Exit code: 1 when the trace fails, as recorded or differently, 0 when it does not, "
     "2 for wrong use, an unreadable trace, or one that no longer applies.",
     _argument("trace", "[ID|FILE]", path=True),

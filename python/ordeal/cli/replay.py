@@ -19,6 +19,8 @@ from ordeal._engine.replay.rerun import ReplayStatus, Rerun, ablate_faults, reru
 from ordeal._engine.seed_corpus.lookup import find_failure
 from ordeal._report.replay import (
     ablation_text,
+    checked_json,
+    checked_text,
     outdated_json,
     plain_refused,
     plain_written,
@@ -45,8 +47,12 @@ def run(flags: ReplayFlags) -> int:
     path = str(find_failure(flags.trace, traces_folders(), corpus_folders()))
     flags = flags.replaced(trace=path)
     trace = Trace.load(path)
+    changed = changed_modules(trace.targets)
+    if flags.check:
+        terminal.write(checked_json(trace, path, changed) if flags.json else f"{checked_text(trace, changed)}\n")
+        return 0
     terminal.say(replay_header(trace))
-    result, changed = _rerun(trace, flags), changed_modules(trace.targets)
+    result = _rerun(trace, flags)
     if flags.verbose and result.steps:
         terminal.say(replay_steps(result.steps))
     if flags.verbose and result.error is not None:
@@ -73,6 +79,10 @@ def run(flags: ReplayFlags) -> int:
 
 
 def _check(flags: ReplayFlags) -> None:
+    others = ("shrink", "ablate", "plain", "pdb", "verbose")
+    ran = next((name for name in others if flags.check and getattr(flags, name)), None)
+    if ran is not None:
+        raise ConfigError(f"`--check` runs nothing, and `--{ran}` does", hint="drop one of them")
     if flags.output is not None and not flags.shrink:
         raise ConfigError("`-o` saves the shrunk trace, and nothing is shrunk", hint="add `--shrink`, or drop `-o`")
     if flags.plain == "-" and flags.json:

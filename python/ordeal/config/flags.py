@@ -251,10 +251,19 @@ class InitFlags(Table):
     json: bool = switch("--json", "Print the outcome as JSON")
 
 
+class PackFlags(Table):
+    """The failure that ``ordeal pack`` packs; None for the last one that was saved."""
+
+    trace: str | None = None
+    output: str | None = place("-o, --output PATH", "File of the archive", "ID.zip")
+    force: bool = switch("--force", "Replace files that ordeal did not write")
+
+
 class ReplayFlags(Table):
     """What ``ordeal replay`` does with a trace; None for the last failure that was saved."""
 
     trace: str | None = None
+    check: bool = switch("--check", "Only read it, and say what has changed since; run nothing")
     shrink: bool = switch("--shrink", "Make the trace shorter")
     ablate: bool = switch("--ablate", "Find the faults that it needs")
     output: str | None = place("-o, --output PATH", "Save the shrunk trace")
@@ -311,6 +320,7 @@ _TABLES: dict[str, tuple[type[Table], ...]] = {
     "fleet": (FleetFlags,),
     "gate": (GateFlags,),
     "init": (InitFlags,),
+    "pack": (PackFlags,),
     "replay": (ReplayFlags,),
     "report": (ReportFlags,),
     "schema": (SchemaFlags,),

@@ -17,7 +17,7 @@ from ordeal.result.failure import failure_id
 #: How many files are read at most, the newest first, and how many ids are listed.
 FILES_MAX = 2_000
 LISTED_MAX = 5
-_SUFFIXES = (".json", ".gz", ".zst")
+_SUFFIXES = (".json", ".gz", ".zst", ".zip")
 
 
 @dataclass(frozen=True, slots=True)
