@@ -28,6 +28,7 @@
 #   make test-ray      the fleets on Ray with two of its older versions
 #   make test-hypothesis  the tests of what depends on Hypothesis' inside, with its older versions
 #   make test-pythons  all Python tests with each other version of Python that is here
+#   make test-portable all Python tests without what Linux alone has
 #   make durations     run the Python tests and note which are slow, for the order of the next run
 #   make clean         remove what the above made, .venv included
 
@@ -66,7 +67,7 @@ tidy_stamps := $(patsubst %.cpp,build/tidy/%.ok,$(filter cpp/%.cpp,$(cpp_files))
 shell_scripts := $(shell grep -l -d skip '^\#!/bin/bash' tools/* .ci/run)
 
 .PHONY: core core-to-test demo test check nightly build lint format bench bench-full probes docs soak check-threads fuzz-traces fuzz-files fuzz-shrinks fuzz-forks clean durations accessibility wheels
-.PHONY: test-core test-python test-nightly test-clusters test-ray test-hypothesis test-pythons
+.PHONY: test-core test-python test-nightly test-clusters test-ray test-hypothesis test-pythons test-portable
 .PHONY: checks check-documents check-slow check-shell check-ruff check-format check-types check-clang-format sanitized check-core check-bindings check-oldest
 
 build: $(VENV)/stamp-build
@@ -145,6 +146,7 @@ nightly: check-threads fuzz-traces fuzz-files fuzz-shrinks fuzz-forks docs
 	@$(MAKE) test-ray
 	@$(MAKE) test-hypothesis
 	@$(MAKE) test-pythons
+	@$(MAKE) test-portable
 	@if command -v npm >/dev/null && command -v chromium >/dev/null; then $(MAKE) accessibility; fi
 	@$(MAKE) soak MINUTES=10
 	@$(MAKE) soak MINUTES=10 MACHINE=depth
@@ -313,3 +315,7 @@ test-pythons:
 	    $(MAKE) test-python VENV=build/venv-$$version ORDEAL_PYTHON="$$python" TESTS=tests; \
 	  fi; \
 	done
+
+# What needs Linux skips itself where os.pidfd_open is missing.
+test-portable:
+	@PYTHONPATH=$(CURDIR)/tests/without_linux $(MAKE) test-python TESTS=tests

@@ -49,7 +49,11 @@ class _Counter:
 
     def __init__(self, path: str | None = None) -> None:
         # It is open as long as the process is there, for others to find.
-        self._file = os.memfd_create("seconds") if path is None else os.open(path, os.O_RDWR)
+        if path is None:
+            with tempfile.TemporaryFile() as file:
+                self._file = os.dup(file.fileno())
+        else:
+            self._file = os.open(path, os.O_RDWR)
         os.ftruncate(self._file, 8)
         self._seconds = mmap.mmap(self._file, 8)
 

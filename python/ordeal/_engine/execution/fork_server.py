@@ -52,6 +52,7 @@ from ordeal._engine.execution.fork_messages import (
     values_of_ending,
 )
 from ordeal._engine.isolation.channel import Channel, ChannelError, Value
+from ordeal._engine.isolation.child import can_supervise
 from ordeal._engine.properties.watch import PropertyWatch
 from ordeal._hypothesis.provider import TapeProvider
 from ordeal._hypothesis.randoms import GlobalRandoms
@@ -160,7 +161,7 @@ def running_threads() -> int:
 
 def refusal() -> str:
     """Return why no state can be held now; empty when one can."""
-    if not sys.platform.startswith("linux"):
+    if not can_supervise():
         return "processes are forked on Linux only"
     threads = running_threads()
     if threads > 1:

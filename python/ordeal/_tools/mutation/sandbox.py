@@ -29,9 +29,10 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+import ordeal._native as _native
 from ordeal._base.formatting import one_line
 from ordeal._base.interpreter import start
-from ordeal._native import die_with, end_first_process, keep_orphans, start_first_process
+from ordeal._engine.isolation.child import can_supervise
 from ordeal._tools.mutation.interpreters.sitecustomize import TREE, move_imports, moved
 from ordeal.errors import OrdealError
 
@@ -129,8 +130,10 @@ def sandbox(folder: Path, passed: Sequence[str] = (), *, limit: int = 1024) -> I
     and not copied. A fork may write ``limit`` MiB.
 
     Raises:
-        NoVerdictError: a copy is needed that is too large, or cannot be made.
+        NoVerdictError: a copy is needed that is too large, or cannot be made, or this system cannot supervise forks.
     """
+    if not can_supervise():
+        raise NoVerdictError("this system does not have what forks of judges need", hint="use Linux 5.3 or newer")
     _remove_abandoned()
     scratch = Path(tempfile.mkdtemp(prefix=_PREFIX)).resolve()
     lock = os.open(scratch, os.O_RDONLY)
@@ -379,7 +382,7 @@ def enter(text: str, parent: int) -> None:
     With namespaces it goes on as a fork. What was started waits for it, and ends as it does.
     """
     here = Sandbox(**json.loads(text))
-    die_with(parent)
+    _native.die_with(parent)
     os.chdir(here.folder)
     if here.is_isolated:
         _isolate(here)
@@ -392,7 +395,7 @@ def _isolate(here: Sandbox) -> None:
     """Go on in new namespaces, where nothing can be written except what is covered."""
     parent = os.getppid()
     _new_namespaces()
-    die_with(parent)
+    _native.die_with(parent)
     _go_on_in_fork()
     _mount("none", "/", "", _RECURSIVE | _PRIVATE)
     _read_only("/", recursive=True)
@@ -407,7 +410,7 @@ def _go_on_in_fork() -> None:
     """Return in a fork, which ends with this process; wait here for its end, and end in the same way."""
     pid = fork()
     if pid == 0:
-        die_with(os.getppid())
+        _native.die_with(os.getppid())
         return
     while True:
         ended, status = os.waitpid(-1, 0)
@@ -433,11 +436,11 @@ class Apart:
     """
 
     def __init__(self) -> None:
-        self._first = start_first_process() if is_isolated() else 0
+        self._first = _native.start_first_process() if is_isolated() else 0
         if self._first:
             _enter_processes_of(self._first)
         if _Current.sandbox is not None and _Current.owner != os.getpid():
-            keep_orphans()  # a fork does not inherit this
+            _native.keep_orphans()  # a fork does not inherit this
             _Current.owner, _Current.known = os.getpid(), {*_children(os.getpid())}
         self.pid = fork()
         _Current.known.add(self.pid)
@@ -453,7 +456,7 @@ class Apart:
         status = os.waitpid(self.pid, 0)[1]
         _Current.known.discard(self.pid)
         if self._first:
-            end_first_process(self._first)
+            _native.end_first_process(self._first)
         elif _Current.sandbox is not None:
             _end_orphans()
         return status
@@ -518,7 +521,7 @@ def cover(*, is_original: bool) -> None:
             head, none = (ctypes.c_uint32 * 2)(_CAPSET_VERSION, 0), (ctypes.c_uint32 * 6)()
             _called(_libc().capset(head, none))
     else:
-        keep_orphans()
+        _native.keep_orphans()
     if not is_original:
         size = here.limit << 20
         resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))

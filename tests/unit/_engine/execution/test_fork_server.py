@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import os
 import random
-import sys
 from typing import Any
 
 import pytest
@@ -17,6 +16,7 @@ from ordeal._engine.execution.fork_messages import ForkedRunResult, Seen
 from ordeal._engine.execution.fork_server import ForkedRunListener, ForkServer
 from ordeal._engine.execution.machine import make_driver
 from ordeal._engine.isolation.channel import Channel, ChannelError
+from ordeal._engine.isolation.child import can_supervise
 from ordeal._engine.search.run_loop import make_session
 
 from ...samples.traced import Counter
@@ -24,7 +24,7 @@ from ...samples.triaged import settings_for
 
 pytestmark = [
     pytest.mark.usefixtures("own_threads_alone"),
-    pytest.mark.skipif(not sys.platform.startswith("linux"), reason="states are held on Linux only"),
+    pytest.mark.skipif(not can_supervise(), reason="states are held on Linux only"),
 ]
 
 

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, consumes, initialize, invariant, multiple, precondition, rule
 
 from ordeal import ChaosTest, _native
+from ordeal._engine.isolation.child import can_supervise
 from ordeal._engine.search.checkpoints import FORK_SERVERS_MAX, Checkpoints
 from ordeal.assertions import always_lt, sometimes
 from ordeal.explore import ExplorationResult, Explorer, Tuning
@@ -29,7 +30,7 @@ from ...samples.machines import switches
 
 pytestmark = pytest.mark.usefixtures("own_threads_alone")
 
-forks = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="states are held on Linux only")
+forks = pytest.mark.skipif(not can_supervise(), reason="states are held on Linux only")
 
 
 @pytest.fixture

@@ -16,12 +16,13 @@ from hypothesis import strategies as st
 from hypothesis.stateful import rule
 
 from ordeal import ChaosTest
+from ordeal._engine.isolation.child import can_supervise
 
 from ...samples.explored import KINDS, children, explore
 
 pytestmark = pytest.mark.usefixtures("own_threads_alone")
 
-forks = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="states are held on Linux only")
+forks = pytest.mark.skipif(not can_supervise(), reason="states are held on Linux only")
 
 
 class Crashing(ChaosTest):

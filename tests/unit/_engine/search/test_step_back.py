@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import os
-import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ import ordeal._native as _native
 from ordeal import ChaosTest
 from ordeal._engine.execution.machine import make_driver
 from ordeal._engine.isolation import hangs
+from ordeal._engine.isolation.child import can_supervise
 from ordeal._engine.search import search
 from ordeal._engine.search.checkpoints import KeptState
 from ordeal._engine.search.run_loop import RunLoop
@@ -33,7 +33,7 @@ from .test_search import Log
 
 pytestmark = pytest.mark.usefixtures("own_threads_alone")
 
-KINDS = ["auto", "copy", "replay", "fork"] if sys.platform.startswith("linux") else ["auto", "copy", "replay"]
+KINDS = ["auto", "copy", "replay", "fork"] if can_supervise() else ["auto", "copy", "replay"]
 
 
 class Store(ChaosTest):
@@ -390,7 +390,7 @@ def test_a_hang_that_is_known_need_not_take_its_full_limit_again_unless_runs_end
     assert failure.count <= result.total_runs
 
 
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="workers are forked on Linux only")
+@pytest.mark.skipif(not can_supervise(), reason="workers are forked on Linux only")
 def test_a_worker_that_ends_in_a_step_has_no_run_to_go_on_with_and_the_search_goes_on() -> None:
     class Ending(RuleBasedStateMachine):
         @rule(fails=st.integers(0, 8))
@@ -501,7 +501,7 @@ class Leaking(RuleBasedStateMachine):
             raise KeyError("too many are open")
 
 
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="workers need Linux")
+@pytest.mark.skipif(not can_supervise(), reason="workers need Linux")
 @pytest.mark.parametrize("seed", range(4))
 def test_a_new_failure_that_ends_its_run_says_nothing_against_copies(seed: int) -> None:
     result = Explorer(Leaking, target_modules=[__name__], seed=seed, workers=1, isolate=True).run(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
+from ordeal._engine.isolation.child import can_supervise
 from ordeal._engine.parallel.store_client import namespace_of
 from ordeal._report.exploration import exploration_report, json_report
 from ordeal.explore import Explorer
@@ -18,7 +18,7 @@ from ordeal.result import ExplorationResult
 from ordeal.store import Outgoing, open_store
 
 pytestmark = pytest.mark.usefixtures("own_threads_alone")
-linux_only = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="workers need Linux")
+linux_only = pytest.mark.skipif(not can_supervise(), reason="workers need Linux")
 
 
 class Shop(RuleBasedStateMachine):
