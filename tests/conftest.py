@@ -11,6 +11,7 @@ import pytest
 from hypothesis import settings
 from tests.warm_python import SAY_WHERE, VARIABLE, count_commands, warm_interpreter, warm_python
 
+from ordeal._engine.isolation.child import can_supervise
 from ordeal._hypothesis.randoms import give_own_generator
 
 for _name in SAY_WHERE:
@@ -31,6 +32,14 @@ def _one_core() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("ordeal.explore.usable_cpus", lambda: 1)
         yield
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave out what needs forks where none can be supervised."""
+    if not can_supervise():
+        for item in items:
+            if item.get_closest_marker("forks"):
+                item.add_marker(pytest.mark.skip(reason="forks are supervised on Linux only"))
 
 
 def pytest_collection_finish() -> None:

@@ -264,8 +264,8 @@ void Monitor::disarm(int tool_id) noexcept {
   for (const py::object& code : code_objects()) {
     attempt([&] { references_.set_local_events(tool_id, code, 0); });
   }
-  for (const auto& [event, callback] : references_.callbacks) {
-    attempt([&, &event = event] { monitoring.attr("register_callback")(tool_id, event, py::none()); });
+  for (const auto& each : references_.callbacks) {
+    attempt([&] { monitoring.attr("register_callback")(tool_id, each.first, py::none()); });
   }
   attempt([&] { monitoring.attr("free_tool_id")(tool_id); });
 }

@@ -35,7 +35,7 @@ class [[nodiscard]] SearchCoroutine {
 
     [[nodiscard]] bool await_ready() const noexcept { return false; }
     void await_suspend(std::coroutine_handle<> /*asking*/) const noexcept {}
-    [[nodiscard]] bool await_resume() const noexcept { return std::exchange(promise->accepted, false); }
+    bool await_resume() noexcept { return std::exchange(promise->accepted, false); }
   };
 
   // Shared by the coroutine and its owner: carries the candidate one way and the verdict the other.

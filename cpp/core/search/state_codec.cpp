@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <set>
 #include <utility>
 
@@ -440,8 +441,7 @@ LoadedState decode_state(std::string_view bytes, const MachineNames& now) {
   loaded.session.step_risk = read_step_risk(in);
   loaded.tapes = in.items<std::optional<Tape>>("tapes", 1, kTapesMax, [&] { return read_tape(in, renaming); });
   loaded.tapes_in_file += loaded.tapes.size();
-  loaded.tapes_dropped +=
-      static_cast<std::size_t>(std::ranges::count(loaded.tapes, false, &std::optional<Tape>::has_value));
+  loaded.tapes_dropped += static_cast<std::size_t>(std::ranges::count_if(loaded.tapes, std::logical_not<>{}));
   in.check_end();
   if (loaded.machine_changed) {
     forget_rules(loaded.session);

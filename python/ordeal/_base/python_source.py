@@ -36,7 +36,7 @@ _RANDOM_NAME = r"[^/\\\s:'\"]*[a-z0-9_]{8}(?![^/\\\s:'\"])"
 _STARTED = time.time()
 
 #: What a constructor does that only keeps its arguments as attributes.
-_KEEPING = frozenset({"RESUME", "LOAD_CONST", "RETURN_CONST", "RETURN_VALUE", "NOP", "CACHE"})
+_KEEPING = frozenset({"RESUME", "LOAD_CONST", "LOAD_COMMON_CONSTANT", "RETURN_CONST", "RETURN_VALUE", "NOP", "CACHE"})
 
 
 class NoSourceError(Exception):

@@ -162,6 +162,7 @@ def test_a_hook_of_the_program_is_called_too(monkeypatch: pytest.MonkeyPatch) ->
     assert len(seen) == 1
 
 
+@pytest.mark.forks
 def test_a_worker_sends_what_it_warns_of() -> None:
     class Leaking(RuleBasedStateMachine):
         @rule()
@@ -173,6 +174,7 @@ def test_a_worker_sends_what_it_warns_of() -> None:
     assert note.startswith("Outside of the steps: unclosed file <_io.TextIOWrapper name=")
 
 
+@pytest.mark.forks
 def test_a_warning_outlives_the_process_that_sent_it() -> None:
     class LeakingAndEnding(RuleBasedStateMachine):
         @rule(ends=st.booleans())
@@ -230,6 +232,7 @@ def test_under_hypothesis_too_a_chaos_test_ends_with_its_first_failure() -> None
     assert outside_notes(caught.value) == ("then the teardown failed as well: ValueError: second",)
 
 
+@pytest.mark.forks
 def test_what_a_forked_run_warns_of_is_noted() -> None:
     made_in = [0]
 

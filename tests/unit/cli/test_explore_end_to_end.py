@@ -113,6 +113,7 @@ def test_bug_is_found_shrunk_reported_and_replayed_by_the_last_line() -> None:
         )
 
 
+@pytest.mark.forks
 def test_the_program_of_a_failure_runs_as_pasted_and_plain_python_needs_no_machine() -> None:
     done = explore("-w", "1")
     program = textwrap.dedent(done.stdout.partition("Program:\n")[2].partition("      Replay:")[0])

@@ -149,6 +149,7 @@ class Machine(ChaosTest):
 """
 
 
+@pytest.mark.forks
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_thread_that_importing_starts_is_named_and_the_machine_is_explored(workers: int) -> None:
     write(f"LIMIT = 30\n{PORTAL}", max_runs=100, workers=workers)
@@ -182,6 +183,7 @@ class Machine(ChaosTest):
 """
 
 
+@pytest.mark.forks
 def test_in_process_has_no_other_process(run: Run) -> None:
     write(PID, max_runs=5)
     assert run("explore", "--in-process")[0] == 0
@@ -207,6 +209,7 @@ def test_in_process_contradicts_other_processes(run: Run, other: tuple[str, str]
     assert f"`--in-process` and `{other[0]}` contradict each other" in err
 
 
+@pytest.mark.forks
 def test_a_program_with_threads_cannot_share_what_it_finds() -> None:
     write(f"LIMIT = 10**9\n{PORTAL}", max_runs=10)
     explored = ordeal("explore", "--store", "dir://shared")

@@ -95,7 +95,7 @@ def test_text_is_the_same_in_every_process() -> None:
     assert len(outputs) == 1
 
 
-@pytest.mark.parametrize("isolate", [False, True], ids=["here", "apart"])
+@pytest.mark.parametrize("isolate", [False, pytest.param(True, marks=pytest.mark.forks)], ids=["here", "apart"])
 @pytest.mark.parametrize("ends", [False, True], ids=["raises", "ends"])
 def test_the_names_of_a_program_are_valid_python(isolate: bool, ends: bool) -> None:
     class Odd(RuleBasedStateMachine):

@@ -9,9 +9,12 @@ import tempfile
 from contextlib import closing
 from pathlib import Path
 
+import pytest
+
 from ordeal._engine.isolation.shared_files import shared_files
 
 
+@pytest.mark.forks
 def test_written_files_and_connections_are_shared(tmp_path: Path) -> None:
     (tmp_path / "read").write_text("kettle")
     before = shared_files()

@@ -224,6 +224,7 @@ def test_a_step_that_takes_long_is_no_lack_of_progress(monkeypatch: pytest.Monke
     assert (result.total_runs, list(result.notes)) == (2, [])
 
 
+@pytest.mark.forks
 def test_a_copy_without_progress_is_said_to_take_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
     class Held:
         def __deepcopy__(self, memo: object) -> object:

@@ -140,6 +140,7 @@ class TestJudging:
         assert {tick.steps_before for tick in ticks} == {4}
         assert ticks[-1].steps == 2
 
+    @pytest.mark.forks
     def test_own_processes_write_it_down_before_they_shrink_it(self, setup: ReplaySetup) -> None:
         told = apart(setup, triage_finding(finding_for(setup, tape_for(setup.driver, *LONG)), shrink=True))
         first, last = failures_of(told)
@@ -176,6 +177,7 @@ class TestJudging:
         assert told.failure.flaky_reason == "it failed the same way in 10 of 10 replays"
         assert len(told.tape) < 4
 
+    @pytest.mark.forks
     def test_one_that_does_not_fail_again_is_written_down_as_flaky(self) -> None:
         Moody.calls = 0
         setup = setup_for(Moody)

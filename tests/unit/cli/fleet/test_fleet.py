@@ -92,6 +92,7 @@ def test_the_job_is_printed_and_nothing_is_started(monkeypatch: pytest.MonkeyPat
     assert not Path(".ordeal").exists()
 
 
+@pytest.mark.forks
 def test_one_report_of_all_members(run: Run) -> None:
     Path("counting.py").write_text(COUNTING)
     code, out, err = run("explore", "counting:Counter", "--on", "local:2", "--max-runs", "40", "--json")

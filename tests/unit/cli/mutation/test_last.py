@@ -125,6 +125,7 @@ def test_skipped(): pass
 """
 
 
+@pytest.mark.forks
 def test_what_cannot_judge_is_named(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv(COPIES, "1")  # with namespaces nothing that a test writes reaches another run
@@ -143,6 +144,7 @@ def test_what_cannot_judge_is_named(run: Run, tmp_path: Path, monkeypatch: pytes
     ]
 
 
+@pytest.mark.forks
 def test_the_settings_say_what_is_mutated_by_which_tests(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -209,6 +209,7 @@ def test_an_option_of_a_verb_is_refused_where_mutants_are_judged(run: Run, words
     assert "`--reason` goes with `accept`" in err
 
 
+@pytest.mark.forks
 def test_a_run_that_cannot_be_kept_says_so(run: Run) -> None:
     Path(".ordeal").write_text("in the way")
     code, out, err = run("mutate", "shop.py", "--operators", "comparison")

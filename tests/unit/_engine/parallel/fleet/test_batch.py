@@ -20,6 +20,7 @@ from ordeal._engine.parallel.fleet.launcher import FleetError
 from ordeal._engine.parallel.fleet.plan import MemberTask
 
 
+@pytest.mark.forks
 def test_a_printed_job_of_slurm_runs_in_an_empty_folder(tmp_path: Path) -> None:
     (tmp_path / "idle.py").write_text(
         "from hypothesis.stateful import RuleBasedStateMachine, rule\n"
