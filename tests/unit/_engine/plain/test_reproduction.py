@@ -140,6 +140,7 @@ def trace_of(name: str) -> Trace:
     return failure.trace
 
 
+@pytest.mark.forks
 def test_a_fault_becomes_the_exception_that_it_raised() -> None:
     text = plain(trace_of("TillChaos"))
     error = "TimeoutError('Simulated timeout after 30.0s in tilllib.Bank.pay')"
@@ -155,6 +156,7 @@ def test_a_fault_becomes_the_exception_that_it_raised() -> None:
     assert done.stderr.endswith("AssertionError: money is lost\n")
 
 
+@pytest.mark.forks
 def test_what_a_dict_of_the_program_holds_is_compared_and_no_variable_is_called_like_a_module() -> None:
     assert plain(trace_of("NamedAlike")) == (
         '"""AssertionError"""\n\nfrom tilllib import Tilllib\n\n'
@@ -162,6 +164,7 @@ def test_what_a_dict_of_the_program_holds_is_compared_and_no_variable_is_called_
     )
 
 
+@pytest.mark.forks
 def test_no_temporary_folder_of_the_run_is_named() -> None:
     text = plain(trace_of("Keeps"))
     assert "\nfolder_1 = mkdtemp()\n" in text
@@ -174,11 +177,13 @@ def test_an_object_that_raises_at_every_look_is_a_reason() -> None:
         plain(trace_of("OddChaos"))
 
 
+@pytest.mark.forks
 def test_where_the_recording_process_ends_it_says_so() -> None:
     with pytest.raises(TraceError, match="it could not be recorded: its process ended without an answer"):
         plain(trace_of("Ends"))
 
 
+@pytest.mark.forks
 def test_what_takes_too_long_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     trace = trace_of("TillChaos")
     Path("tilllib.py").write_text("import time\ntime.sleep(600)\n", "utf-8")

@@ -77,6 +77,7 @@ class Heavy(ChaosTest):
         return self.number % 2**61
 
 
+@pytest.mark.skipif(not data_bytes(), reason="the system does not say what the process has")
 def test_copies_leave_the_rules_most_of_what_a_limit_allows(monkeypatch: pytest.MonkeyPatch) -> None:
     """Else what they take would be a MemoryError of a rule that asks for little."""
     held: list[int] = []
