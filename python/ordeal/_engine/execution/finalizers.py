@@ -19,6 +19,7 @@ _PASSIVE = frozenset(
         "COPY",
         "IS_OP",
         "JUMP_FORWARD",
+        "LOAD_COMMON_CONSTANT",
         "LOAD_CONST",
         "LOAD_SMALL_INT",
         "NOP",

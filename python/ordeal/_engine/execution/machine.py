@@ -202,6 +202,10 @@ def _check_takes_nothing(function: Callable[..., Any]) -> None:
         return
 
 
+#: What loads a constant, or returns one.
+_OF_CONSTANTS = ("LOAD_CONST", "LOAD_COMMON_CONSTANT", "RETURN_CONST")
+
+
 def returns_nothing(function: Any) -> bool:
     """Return whether each way through a function written in Python returns None."""
     code = getattr(inspect.unwrap(function), "__code__", None)
@@ -211,7 +215,7 @@ def returns_nothing(function: Any) -> bool:
     for instruction in dis.get_instructions(code):
         if instruction.opname in ("RETURN_CONST", "RETURN_VALUE"):
             given = instruction if instruction.opname == "RETURN_CONST" else before
-            if given is None or given.opname not in ("RETURN_CONST", "LOAD_CONST") or given.argval is not None:
+            if given is None or given.argval is not None or given.opname not in _OF_CONSTANTS:
                 return False
             is_nothing = True
         before = instruction
