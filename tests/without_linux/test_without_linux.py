@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-
-from .projects import Project
+from tests.contract.projects import Project
 
 pytestmark = pytest.mark.slow
 
@@ -28,9 +27,10 @@ class Counter(ChaosTest):
 
 
 @pytest.fixture
-def elsewhere(project: Project, monkeypatch: pytest.MonkeyPatch) -> Project:
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
     """A project whose commands run without what Linux alone has."""
-    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[1] / "without_linux"))
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent))
+    project = Project(tmp_path)
     project.write({"counted.py": MACHINE})
     return project
 
