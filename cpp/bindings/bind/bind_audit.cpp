@@ -88,7 +88,7 @@ int note(std::string_view event, PyObject* arguments, const py::object& set) {
   const int result = entry == nullptr ? -1 : PySet_Add(set.ptr(), entry);
   Py_XDECREF(entry);
   Py_XDECREF(path);
-  // What is no path and no address, the program hears of where it used it.
+  // An argument that is neither a path nor an address raises where the program used it.
   if (result != 0 && PyErr_ExceptionMatches(PyExc_TypeError) != 0) {
     PyErr_Clear();
     return 0;

@@ -83,7 +83,7 @@ std::unique_ptr<Session> make_session(const std::tuple<std::uint32_t, std::uint3
                                    std::move(coverage));
 }
 
-// Null when the run has no configuration of its own.
+// Null when the run uses the configuration of the session.
 py::object configuration(const Session& session) {
   if (!session.draws_rules()) {
     return py::none();

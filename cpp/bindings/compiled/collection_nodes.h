@@ -10,7 +10,7 @@
 
 namespace ordeal::bindings {
 
-// How Hypothesis decides whether another element follows. With equal sizes there is no choice.
+// How Hypothesis decides whether another element follows. With equal sizes nothing is chosen.
 struct SizeRange {
   static constexpr std::int64_t kEndless = INT64_MAX;
 
@@ -20,7 +20,7 @@ struct SizeRange {
 };
 
 // What makes the elements of a list unique: a null key is the element itself. With a `suffix`, which draws the other
-// parts, elements are tuples of which only the first part must be unique.
+// parts, elements are tuples whose first part alone must be unique.
 struct Uniqueness {
   std::vector<py::object> keys;
   StrategyNodePtr suffix;

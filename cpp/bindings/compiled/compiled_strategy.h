@@ -158,7 +158,7 @@ PyObject* draw_compiled(CompiledStrategy& compiled, DrawContext& run) noexcept;
 // Sets the Python part of compiled strategies: `compiler(strategy)` returns the parts of a Compilation or None, and
 // `auditor(strategy, choices, value, length)` whether Hypothesis draws the same value from the choices.
 void set_compiler_hooks(py::object compiler, py::object auditor, py::object recognizer);
-// The first strategy that was made in the same way; None where that cannot be told. Throws error_already_set.
+// The first strategy that was made in the same way; None where that is unknown. Throws error_already_set.
 py::object strategy_made_alike(const py::object& strategy);
 Compilation compile_strategy(const py::object& strategy);
 

@@ -114,7 +114,7 @@ bool DrawContext::write_length() noexcept {
 bool DrawContext::overrun() noexcept {
   PyObject* const data = this->data();
   if (data == nullptr) {
-    // Without Hypothesis there is no buffer to fill.
+    // Without Hypothesis no buffer is filled.
     return context_ == nullptr;
   }
   if (give_length()) {

@@ -57,7 +57,7 @@ class DrawContext {
   bool give_length() noexcept { return !length_is_new_ || write_length(); }
   // After Python code that may have drawn.
   void take_length() noexcept { length_known_ = data_ == nullptr; }
-  // Before a draw that Python code asks for: it may have drawn by itself since, unless a compiled strategy calls it.
+  // Before a draw that Python code requests: it may have drawn directly since, unless a compiled strategy calls it.
   void enter_body() noexcept {
     if (!length_is_new_) {
       take_length();

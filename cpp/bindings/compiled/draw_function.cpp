@@ -125,7 +125,7 @@ PyObject* draw_strategy(DrawContext& run, PyObject* strategy, int depth) {
   const Compilation* compiled = thread_cache<KnownStrategies>().find(strategy);
   py::object alike;
   if (compiled == nullptr) {
-    // One that is made anew for each draw is known by how it was made.
+    // A strategy that is made again for each draw is recognized by how it was made.
     alike = strategy_made_alike(py::reinterpret_borrow<py::object>(strategy));
     if (!alike.is_none() && !alike.is(py::handle(strategy))) {
       strategy = alike.ptr();

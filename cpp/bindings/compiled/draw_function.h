@@ -5,7 +5,7 @@
 
 namespace ordeal::bindings {
 
-// Compiled strategies are found by identity. A strategy that a body makes anew each time is drawn through Hypothesis;
+// Compiled strategies are found by identity. A strategy that a body makes again each time is drawn through Hypothesis;
 // one that is drawn again and again is compiled, up to kStrategiesMax of them in a process.
 inline constexpr std::size_t kStrategiesMax = 1024;
 

@@ -44,7 +44,7 @@ struct TrickyTimes {
 
 // Dates, times, and datetimes without a timezone. `tricky` only for datetimes; p = 0 disables it.
 StrategyNodePtr calendar_node(py::object make, const CalendarRange& range, TrickyTimes tricky);
-// Days, seconds and microseconds. Each has bounds of its own while the parts before it are at theirs.
+// Days, seconds and microseconds. Each has its own bounds while the parts before it are at theirs.
 StrategyNodePtr timedelta_node(py::object make, const std::array<std::int64_t, 3>& low,
                                const std::array<std::int64_t, 3>& high);
 

@@ -429,7 +429,7 @@ py::object GraphCopy::copy_by_hook(PyObject* original, const py::object& hook) {
   return copied;
 }
 
-// What its class leaves out, such as a file, may refuse to be copied: then it is made anew, as its class says, and so
+// What its class leaves out, such as a file, may refuse to be copied: then it is rebuilt, as its class says, and so
 // are all others of the class. Each of many that hold each other would be tried in both ways otherwise.
 py::object GraphCopy::copy_remade(PyObject* original, const ObjectShape& shape) {
   const py::object reduced = py::getattr(original, "__reduce_ex__")(4);

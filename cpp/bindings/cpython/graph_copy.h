@@ -21,11 +21,11 @@ namespace ordeal::bindings {
 // machine closes over the machine. So is a method of a built-in object, such as `self.log.append`. Kept, they would
 // change the original through the copy. The same holds for attributes of an object that a `__deepcopy__` has made.
 //
-// An object that copy.deepcopy would make anew, by calling its class with what it holds, is copied by its attributes
-// where these can be copied: made anew, a tree may be balanced in another way, and a run from it is no run of its
+// An object that copy.deepcopy would rebuild, by calling its class with what it holds, is copied by its attributes
+// where these can be copied: a rebuilt tree may be balanced in another way, and a run from it is not a run of its
 // steps.
 //
-// Weak references lead to the copy of what they led to, where that is a part of the graph, and else where they led.
+// A weak reference leads to the copy of its object if that is part of the graph, otherwise to the object itself.
 // copy.deepcopy has them all lead to the original, which then lives in two states, or is gone.
 //
 // Where copy.deepcopy refuses: a lock that nobody holds is copied as another one, and a module that is imported is its

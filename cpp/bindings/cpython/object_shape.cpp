@@ -288,7 +288,7 @@ std::shared_ptr<const ObjectShape> find_shape(PyTypeObject* type) {
     shape->kind = ObjectShape::Kind::kFinalized;
   } else if (PyTypeObject* const base = base_of(type); is_plain(type, base)) {
     const bool is_reduced_alike = is_that_of_object(type, "__reduce__") && is_that_of_object(type, "__reduce_ex__");
-    // What has a finalizer is only made anew: by its attributes, a copy would end what the original holds.
+    // An object with a finalizer is only rebuilt: a copy by attributes would release what the original holds.
     shape->kind = is_reduced_alike      ? ObjectShape::Kind::kInstance
                   : has_finalizer(type) ? ObjectShape::Kind::kReduced
                                         : ObjectShape::Kind::kRemade;

@@ -26,7 +26,7 @@ struct ObjectShape {
     kDispatched,  // copy.deepcopy has a function for the type
     kHooked,      // has __deepcopy__
     kFinalized,   // does something when it ends, which a copy of it would do as well
-    kRemade,      // an instance but for a __reduce__ of its own, which mostly says to call the class again
+    kRemade,      // an instance with its own __reduce__, which mostly says to call the class again
     kReduced,     // by __reduce_ex__
   };
 
@@ -38,7 +38,7 @@ struct ObjectShape {
   py::object function;  // of a dispatched type, or in copyreg's table; for locks, counters and holders, what makes them
 };
 
-// For one thread at a time. Finds it anew if the type, a base of it, or what is registered for it has changed.
+// For one thread at a time. Finds it again if the type, a base of it, or what is registered for it has changed.
 std::shared_ptr<const ObjectShape> shape_of_objects(PyTypeObject* type);
 
 // Has `judge` say of a type with a finalizer whether that touches nothing but its object, which may then be copied.

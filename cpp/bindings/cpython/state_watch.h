@@ -8,7 +8,7 @@
 
 namespace ordeal::bindings {
 
-// Watches the memory of an object as an instance of one C type, of which it knows only the size. For types whose whole
+// Watches the memory of an object as an instance of one C type, known only by its size. For types whose whole
 // state is there; changes behind a pointer would not show. For one thread at a time.
 class StateWatch {
  public:

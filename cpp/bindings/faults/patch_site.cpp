@@ -56,7 +56,7 @@ py::object PatchSite::known(const py::list& layers) const {
 
 void PatchSite::remember(const py::list& layers, py::object function, py::object stored) {
   if (stacks_.size() >= kStacksMax) {
-    // What they hold may be the program's, and whatever runs when it goes may come back here.
+    // What they hold may belong to the program, and its finalizers may call back into this code.
     const std::vector<Stack> dropped = std::exchange(stacks_, {});
   }
   Stack stack;

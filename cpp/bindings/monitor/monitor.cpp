@@ -501,7 +501,7 @@ std::uint64_t Monitor::key_of(PyCodeObject* code, const TracedFile& file) {
   return code_key(file.source.module_name, utf8(code->co_qualname), hash_code_body(code));
 }
 
-// The state of a code object: a new one, or that of another code object of the same key. Null if there is no room.
+// The state of a code object: a new one, or that of another code object of the same key. Null when full.
 Monitor::TracedCode* Monitor::add_object(const py::object& object, std::uint64_t key, TracedFile& file) {
   auto* const code = reinterpret_cast<PyCodeObject*>(object.ptr());
   const auto lock = lock_.hold();

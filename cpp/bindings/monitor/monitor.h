@@ -192,7 +192,7 @@ class Monitor : public std::enable_shared_from_this<Monitor> {
     std::deque<BranchSite> sites;
     bool is_met = true;  // false while only forks have run it; then site_at grows
   };
-  // On a cache line of its own, as the thread that counts there is mostly one.
+  // On a separate cache line, as mostly one thread counts there.
   struct alignas(64) Counter {
     Shared<std::uint64_t> events = 0;
   };
@@ -269,7 +269,7 @@ class Monitor : public std::enable_shared_from_this<Monitor> {
   Shared<int> tool_id_ = kNoTool;
   int global_events_ = 0;
   int local_events_ = 0;
-  bool sides_apart_ = false;  // since Python 3.14 each side of a branch is an event of its own
+  bool sides_apart_ = false;  // since Python 3.14 each side of a branch is a separate event
   Shared<bool> paused_ = false;
   Shared<bool> silences_counted_ = false;  // at the counts level, in this run
   Shared<bool> has_silenced_ = false;      // maybe, at the counts level, since everything was armed

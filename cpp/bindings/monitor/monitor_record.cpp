@@ -81,7 +81,7 @@ void Monitor::replay(std::string_view bytes) {
   }
 }
 
-// Null if there is no room for more code.
+// Null when no more code fits.
 Monitor::TracedCode* Monitor::recorded_code(const RunRecord::Code& recorded) {
   if (TracedCode* const known = find_key(recorded.key); known != nullptr) {
     return known;

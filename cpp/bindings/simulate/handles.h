@@ -18,11 +18,11 @@ struct LoopFacts {
   py::object loop_actor;    // the name of the loop in labels
   py::object nowhere;       // the context of what belongs to no node
   py::object step_type;     // of the callback that runs the first step of a task
-  py::object stepped_task;  // called with any other callback: returns the task of which it runs a step, or None
+  py::object stepped_task;  // called with any other callback: returns the task that it steps, or None
   py::object life;          // the context variable that says in which life of a node code runs
   py::object life_of;       // returns the life that a task belongs to
   py::object name_key;      // returns the number that stands for a text in labels
-  py::object base_name;     // returns how a task is called: by a name of its own, or that of its function
+  py::object base_name;     // returns the name of a task: its own, or that of its function
   std::uint32_t stall = 0;  // the kind of the decision how long a step takes, and its site
   std::uint64_t step_site = 0;
   std::uint32_t order = 0;  // the kind of the decision which of several comes first, and its site for timers

@@ -82,7 +82,7 @@ bool keeps_back(PyObject* life, PyObject* handle, double now) {
   return called(life, kName, handle).is(py::bool_(true));
 }
 
-// Only where nothing was ever set wrong: what it then shows is no result of arithmetic.
+// Return true if the clock was never set wrong: its reading is then exact, not computed.
 bool is_right(PyObject* clock) {
   static PyObject* const kType = clock_state_type().release().ptr();
   if (!is_of(clock, kType)) {

@@ -29,7 +29,7 @@ struct ClockState {
 py::object life_state_type();
 py::object clock_state_type();
 
-// Throws for what is no life.
+// Throws unless it is a life.
 LifeState& life_state_of(PyObject* life);
 
 // Whether a callback may not run at the time `now` of the world; its life takes care of it then.

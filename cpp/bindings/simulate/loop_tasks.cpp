@@ -78,7 +78,7 @@ Texts& texts() {
   return *kTexts;
 }
 
-// What asyncio calls a task without a name of its own.
+// The name that asyncio gives to an unnamed task.
 py::object usual_name(long long number) {
   const py::int_ key(number);
   return texts<0>().of(key.ptr(), [&] { return owned(PyUnicode_FromFormat("Task-%lld", number)); });

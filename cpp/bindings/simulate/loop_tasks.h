@@ -5,17 +5,17 @@
 
 namespace ordeal::bindings {
 
-// Starts a task as asyncio does. `arguments` are those of `create_task`, of which what is unusual is left to the Python
+// Starts a task as asyncio does. `arguments` are those of `create_task`; unusual ones are left to the Python
 // code of the loop.
 py::object created_task(PyObject* loop, PyObject* const* arguments, Py_ssize_t count, PyObject* keywords);
 
 // Notes a task that was made by other means, with the name that it was given, or None.
 py::object new_record(PyObject* loop, PyObject* task, PyObject* given);
 
-// What is known of a task, also of one that the program has made by itself.
+// What is known of a task, also of one that the program made directly.
 py::object record_of(PyObject* loop, PyObject* task);
 
-// The task of which a callback runs a step; empty if it does something else.
+// The task that a callback steps; empty if it does something else.
 py::object task_of(PyObject* callback);
 
 // The task that runs now; empty for the loop itself.

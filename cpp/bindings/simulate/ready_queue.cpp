@@ -52,7 +52,7 @@ const LoopNames& loop_names() {
   throw py::error_already_set();
 }
 
-// Tells the loop of the error that is raised now, as asyncio's handles do; what ends the program goes on.
+// Reports the error raised now to the loop, as asyncio's handles do; errors that end the program propagate.
 void tell_of_error(PyObject* self, PyObject* handle) {
   if (PyErr_ExceptionMatches(PyExc_SystemExit) != 0 || PyErr_ExceptionMatches(PyExc_KeyboardInterrupt) != 0) {
     throw py::error_already_set();
@@ -216,7 +216,7 @@ void require_open(PyObject* self) {
   }
 }
 
-// Whether at least so many arguments are given by their places, and by names none but `context`.
+// Whether at least this many arguments are positional, and no keyword but `context` is given.
 bool is_plain(Py_ssize_t count, Py_ssize_t least, PyObject* keywords) noexcept {
   return count >= least &&
          (!has_names(keywords) || (PyTuple_GET_SIZE(keywords) == 1 &&

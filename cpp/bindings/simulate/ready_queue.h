@@ -34,10 +34,10 @@ struct ReadyQueue {
   long long moved_at_step;
   long long timers_set;
   long long tasks_made;
-  long long records_max;   // after so many, tasks that have ended are forgotten
+  long long records_max;   // above this number, tasks that have ended are forgotten
   long long still_passes;  // how often in a row hardly any time has passed
   double now;              // the time of the world, in seconds
-  double ends_at;          // when the run has taken too long, and when it is asked whether it waits in vain
+  double ends_at;          // when the run has taken too long, and when it is checked for a wait that cannot end
   double asks_orphans_at;
   unsigned int stall_bound;
   char is_closed;

@@ -30,7 +30,7 @@ py::object task_state_type();
 // A base that gives objects the hash that is in their slot `number`.
 py::object numbered_type();
 
-// Tells which types stand for tasks and what is known of them; both have slots for it.
+// Sets the types that stand for tasks and for what is known of them; both have slots for it.
 void set_task_types(py::object task_type, py::object record_type);
 const py::object& task_type() noexcept;
 

@@ -98,7 +98,7 @@ std::size_t Bandit::draw(Rng& rng, std::uint32_t allowed) const {
 }
 
 // Discounts the records of all arms before adding the new reward. The discount grows with the reward, so a search that
-// finds nothing forgets nothing: time alone is no evidence.
+// finds nothing forgets nothing: time alone is not evidence.
 void Bandit::report(std::size_t arm, std::uint64_t reward, std::uint64_t cost) {
   ORDEAL_CHECK(arm < arms_.size(), "arm=" << arm << " arms=" << arms_.size());
   ORDEAL_CHECK(cost > 0, "cost=" << cost);

@@ -44,7 +44,7 @@ class Bandit {
  public:
   static constexpr std::size_t kArmsMax = 16;
   static constexpr std::uint64_t kUnit = 1024;
-  // Rewards are capped here: the first runs of a search bring something new whatever they do.
+  // Rewards are capped here: the first runs of a search always bring something new.
   static constexpr std::uint64_t kRewardMax = 32;
   static constexpr std::uint64_t kCostMax = std::uint64_t{1} << 32U;
 

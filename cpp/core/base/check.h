@@ -31,7 +31,7 @@ namespace detail {
 }  // namespace ordeal
 
 // Never compiled out. The message is an ostream expression: ORDEAL_CHECK(a < b, "a=" << a << " b=" << b). It is
-// composed in a function of its own, or a function with a check would be too large to inline.
+// composed in a separate function, because a function with a check would otherwise be too large to inline.
 #define ORDEAL_CHECK(condition, message)                                                            \
   do {                                                                                              \
     if (!(condition)) [[unlikely]] {                                                                \

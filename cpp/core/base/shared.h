@@ -34,7 +34,7 @@ class Shared {
   std::atomic<T> value_{};
 };
 
-// Guards what several threads change, once it is told that there are several: with a GIL, one thread changes at a time.
+// Guards what several threads change, once several are announced: with a GIL, one thread changes at a time.
 class ThreadLock {
  public:
   // Before a second thread comes.

@@ -54,7 +54,7 @@ const Checkpoint* Cmplog::checkpoint_to_watch(const Corpus& corpus) const {
   return next == nullptr ? newest : next;
 }
 
-// Operands go to the dictionary whether or not an edit is found: a draw may find them by itself.
+// Operands go to the dictionary whether or not an edit is found: a draw may use them directly.
 std::size_t Cmplog::learn(const Tape& tape, std::uint64_t checkpoint, std::span<const Comparison> comparisons,
                           Dictionary& dictionary) {
   watched_ = watches_run_ ? watched_ : checkpoint;

@@ -52,7 +52,7 @@ struct CoverageState {
   friend bool operator==(const CoverageState&, const CoverageState&) = default;
 };
 
-// Each edge has a cell of its own, so that two edges never share a counter as they do in a hashed map. hit() and mark()
+// Each edge has its own cell, so that two edges never share a counter as they do in a hashed map. hit() and mark()
 // are the hot path: noexcept and free of allocation, because add_edge() has reserved the space.
 // Thread-safe once share_with_threads() was called: everything new is noted under a lock, and what was seen before is
 // read without one. When two threads count a passage of one edge at once, one of both may be lost; nothing new is.
@@ -63,7 +63,7 @@ class CoverageMap {
   static constexpr std::size_t kEdgesMax = std::size_t{1} << 26U;
   // Passages of an edge in one run are counted up to here.
   static constexpr std::uint32_t kHitsCounted = 128;
-  // An edge that ran in so many runs, counted, without anything new is stale.
+  // An edge is stale after this many counted runs of it without anything new.
   static constexpr std::uint8_t kStaleRuns = 16;
   // How many new edges of a step are listed by id.
   static constexpr std::size_t kNewEdgesListed = 8;

@@ -20,7 +20,7 @@ constexpr std::array<std::string_view, kFeatureKinds> kNames{
     "distance", "target",    "event",        "task step", "task order",  "decision",    "magnitude"};
 
 // By kind, in sixteenths of a new edge. A distance and a target have their own energy, see Session::keep(). There are
-// so many orders and decisions that with the weight of a task's step they hide how far tasks came.
+// orders and decisions are so frequent that with the weight of a task's step they would hide how far tasks came.
 constexpr std::array<std::uint32_t, kFeatureKinds> kWeights{
     Features::kWeightOfEdge,  // edge
     2,                        // hit count

@@ -162,7 +162,7 @@ void RunRecorder::met_again(std::uint32_t code) {
   pass({.kind = RunRecord::Kind::kMetAgain, .code = code});
 }
 
-// Forgets the places as well: the next step of the fork starts a record of its own.
+// Forgets the places as well: the next step of the fork starts a new record.
 std::vector<RunRecord::Passage> RunRecorder::take() {
   places_.clear();
   sites_.clear();

@@ -38,7 +38,7 @@ double draw_real(Rng& rng, double low, double high, bool allow_nan, double small
 
 // In [low, high], as if a coin decided after each element whether another follows: geometric, cut off at `high`, of
 // mean `average`, which lies in [low, high] and in the lower half of a finite range (above it the mean falls short). In
-// a range of at most kSizeRangeSmall one draw in 32 is `low` and one in 32 is `high`, whatever the coin says.
+// a range of at most kSizeRangeSmall one draw in 32 is `low` and one in 32 is `high`, without the coin.
 std::size_t draw_size(Rng& rng, std::size_t low, std::size_t high, double average);
 inline constexpr std::size_t kSizeRangeSmall = 32;
 

@@ -99,7 +99,7 @@ std::string replayed_bytes(ChoiceSource& source, std::int64_t low, std::int64_t 
   return bytes;
 }
 
-// Like live_text(), but without special strings: there is no list of interesting bytes.
+// Like live_text(), but without special strings: no list of interesting bytes exists.
 std::string live_bytes(ChoiceSource& source, std::int64_t low, std::int64_t high) {
   std::optional<Choice> suggested = source.recorded(ChoiceKind::kBytes);
   if (suggested) {

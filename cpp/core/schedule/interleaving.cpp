@@ -13,7 +13,7 @@ namespace {
 constexpr std::uint64_t kWakeEdge = 0x9E3779B97F4A7C15ULL;
 constexpr std::uint64_t kTriple = 0xC2B2AE3D27D4EB4FULL;
 constexpr std::uint64_t kStrike = 0x165667B19E3779F9ULL;
-// Counts up to here are told apart, and larger ones only by their powers of two.
+// Counts up to here are distinguished exactly, larger ones only by their powers of two.
 constexpr std::uint64_t kExactCounts = 32;
 // How many features one run has at most: what it does later is more of the same.
 constexpr std::size_t kFeaturesMax = std::size_t{1} << 14U;

@@ -33,7 +33,7 @@ ScheduleRates draw_schedule_rates(std::uint64_t key, std::size_t kinds) {
   if (key == 0) {
     return rates;
   }
-  // Each kind has a stream of its own, so that a new kind changes the rates of no other.
+  // Each kind has its own stream, so that a new kind changes the rates of no other.
   for (std::size_t kind = 0; kind < kinds; ++kind) {
     Rng rng = Rng::stream(key, "schedule rates", kind);
     if (rng.chance(0.5)) {

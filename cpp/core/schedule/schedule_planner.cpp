@@ -22,8 +22,8 @@ constexpr std::array<double, kSchedulePolicies> kPolicyShareMin{0.35, 0.15, 0.12
 constexpr double kPolicyForget = 0.98;
 constexpr double kWordRange = 4294967296.0;
 constexpr double kSparseRateMax = 0.5;
-// How often the run to change is one of a level, where runs of all levels are kept. Whoever came farther than any
-// before brings more than an order of steps that was new, of which there are many.
+// How often the run to change is one of a level, where runs of all levels are kept. A run that came farther than any
+// before brings more than one with a new order of steps: such orders are many.
 constexpr std::array<std::uint64_t, kFeatureLevels> kLevelShares{4, 2, 1};
 // Between how many runs the one to change is chosen.
 constexpr int kParentCandidates = 3;

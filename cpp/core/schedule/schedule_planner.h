@@ -2,8 +2,8 @@
 // did things in a new order are kept; a bandit learns which way of planning brings such orders.
 //
 // The idea is that of coverage-guided fuzzing (AFL's corpus) with features of interleavings in place of edges: novelty
-// is what is kept, and rare features are followed most (AFLFast). The plan of a run follows from its seed and from what
-// `tell` was told before, and from nothing else: told the same, two planners plan the same.
+// is kept, and rare features are followed most (AFLFast). The plan of a run depends only on its seed and on the earlier
+// calls of `tell`: after equal calls, two planners plan the same.
 #pragma once
 
 #include <tsl/robin_map.h>
@@ -20,7 +20,7 @@ namespace ordeal {
 
 // How a run is planned.
 enum class SchedulePolicy : std::uint8_t {
-  kDrawn,   // all from its seed, each kind of decision at a rate of its own
+  kDrawn,   // all from its seed, each kind of decision at its own rate
   kSparse,  // a few decisions of one or two kinds in the whole run
   kFollow,  // as an earlier run up to some moment, and from there on drawn
   kChange,  // as an earlier run, with decisions left out, put in, or taken from a third
@@ -32,7 +32,7 @@ struct SchedulePlan {
   SchedulePolicy policy = SchedulePolicy::kDrawn;
   std::uint64_t key = 0;
   ScheduleRates rates;
-  std::vector<Decision> fixed;   // what it does whatever else is drawn
+  std::vector<Decision> fixed;   // decisions that are fixed, not drawn
   std::uint64_t drawn_from = 0;  // how many decisions are made before anything is drawn
   std::uint64_t chance = 0;      // what seeds the generators of the program
 

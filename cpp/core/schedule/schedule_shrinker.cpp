@@ -79,7 +79,7 @@ void ScheduleShrinker::tell(bool still_fails) {
   }
 }
 
-// All decisions, then each group of which some are left and some are not.
+// All decisions, then each group that is partly left.
 bool ScheduleShrinker::next_group() {
   while (phase_ == Phase::kGroups && !needed_.empty() && group_ <= groups_.size()) {
     candidate_.clear();
@@ -111,7 +111,7 @@ bool ScheduleShrinker::next_dropped() {
     }
     at_ = 0;
     if (chunk_ == 1 && changed_) {
-      changed_ = false;  // another round: what was needed beside a dropped decision may not be any more
+      changed_ = false;  // another round: what was needed with a dropped decision may no longer be
     } else {
       chunk_ /= 2;
       changed_ = false;
@@ -148,7 +148,7 @@ void ScheduleShrinker::drop_again() {
   changed_ = false;
 }
 
-// With milder values less may be needed beside them: a crash that comes earlier makes what happened after it needless.
+// With milder values fewer decisions may be needed: a crash that comes earlier makes what happened after it needless.
 bool ScheduleShrinker::is_worth_another_round() {
   const bool is_worth = changed_ && needed_.size() > 1;
   if (is_worth) {

@@ -15,7 +15,7 @@ namespace {
 
 // The maximum number of entries waiting to be taken: a session that shares nothing must not remember all it ever kept.
 constexpr std::size_t kNewEntriesMax = 4'096;
-// The maximum energy that a shared entry takes along: the importing session has states of its own.
+// The maximum energy that a shared entry takes along: the importing session has its own states.
 constexpr double kEnergyGivenMax = 100.0;
 // Rules past this number share a bit with earlier ones: then an edge of one may hide that of another, which does no
 // harm.
@@ -128,7 +128,7 @@ void Learning::bundle_size(std::uint32_t bundle, std::size_t size) {
   }
 }
 
-// Each level is a kind, so that orders, of which there are many, do not hide what is decided.
+// Each level is a kind, so that the many orders do not hide what is decided.
 void Learning::interleaved(std::span<const std::uint64_t> features) {
   static constexpr std::array<FeatureKind, kFeatureLevels> kKinds{FeatureKind::kTaskStep, FeatureKind::kTaskOrder,
                                                                   FeatureKind::kDecision};
@@ -277,7 +277,7 @@ KeepResult Learning::add(Checkpoint checkpoint, Rng& schedule) {
   KeepResult kept{checkpoint.id, std::nullopt};
   kept.evicted = corpus_.add(std::move(checkpoint), schedule);
   if (corpus_.find(kept.id) == nullptr) {
-    kept.id = 0;  // there is no room for its bytes
+    kept.id = 0;  // its bytes do not fit
   }
   return kept;
 }
@@ -294,7 +294,7 @@ std::vector<SharedEntry> Learning::take_new_entries() {
   return entries;
 }
 
-// Every feature is imported, whether or not the first one was new: what others saw is no novelty here from now on.
+// Every feature is imported, whether or not the first one was new: what others saw is not novelty here from now on.
 KeepResult Learning::import_entry(SharedEntry entry, Rng& schedule) {
   bool is_new = false;
   for (const Feature& feature : entry.shows) {
@@ -414,7 +414,7 @@ void Learning::restore(SessionState state, Rng& schedule) {
   checkpoints_saved_ = state.checkpoints_saved;
   Prefix last;
   for (Checkpoint& checkpoint : state.checkpoints) {
-    // One run keeps several checkpoints, each of which goes on from the previous one.
+    // One run keeps several checkpoints; each continues from the previous one.
     if (const Tape tape = checkpoint.prefix.tape(); last.begins(tape)) {
       checkpoint.prefix = Prefix(last, tape);
     }

@@ -104,7 +104,7 @@ class Learning {
 
   [[nodiscard]] Corpus& corpus() noexcept { return corpus_; }
   [[nodiscard]] const Corpus& corpus() const noexcept { return corpus_; }
-  // Before end_run(): a run from `start` took so many steps, those that led there included. Climbing gets an eighth of
+  // Before end_run(): report the steps of a run from `start`, those that led there included. Climbing gets an eighth of
   // all steps at most.
   void took_steps(std::uint64_t start, std::size_t steps) noexcept;
   // Whether a run from `start` should report numbers of the state: one in some, and each that may climb.

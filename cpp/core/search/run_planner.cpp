@@ -211,7 +211,7 @@ Tape RunPlanner::end_of(const Prefix& prefix, std::size_t steps) const {
   return prefix.tape(prefix.size() - count, prefix.size());
 }
 
-// A rule that its author declared as always on is on whatever was drawn.
+// A rule that its author declared as always on ignores the draw.
 void RunPlanner::choose_configuration(PlannedRun& run) {
   // A separate stream, so that nothing of it must be remembered between runs.
   Rng rng = Rng::stream(options_.seed, "op weights", run.spec.run_id);

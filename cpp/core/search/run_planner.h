@@ -41,7 +41,7 @@ struct PlannedRun {
   Tape prefix;
   MutatedSequence sequence;  // comes after the prefix
   double mutate_prob = 0.0;
-  double simplest_prob = 0.0;  // that a choice is the simplest, whatever else it could be
+  double simplest_prob = 0.0;  // that a choice is the simplest
   SwarmConfiguration configuration;
   // By rule, how often it is proposed relative to the others, 0 if it is left out. Empty: all equally.
   std::vector<std::uint32_t> weights;
@@ -51,7 +51,7 @@ struct PlannedRun {
 };
 
 // A plan depends on the options, on what earlier runs were reported to have brought and on the
-// corpus, never on what earlier runs drew: each run has random streams of its own, and decisions between runs draw from
+// corpus, never on what earlier runs drew: each run has its own random streams, and decisions between runs draw from
 // one stream, the schedule. A plan costs O(rules + faults) and a copy of the checkpoint's prefix.
 class RunPlanner {
  public:

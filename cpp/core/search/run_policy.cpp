@@ -40,7 +40,7 @@ constexpr std::uint64_t kReturnStepsMax = 200;
 constexpr double kHeldSecondsMin = 0.005;
 constexpr double kForksOfHeldRun = 2;
 constexpr std::uint64_t kHeldStepsMin = 50;
-// A state is copied on the way back if going there takes as long as so many copies: about half of them are needed.
+// A state is copied on the way back if going there takes as long as this many copies: about half of them are needed.
 constexpr double kCopiesOfReturn = 2;
 constexpr std::uint64_t kCopiedStepsMin = 8;
 

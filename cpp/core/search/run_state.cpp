@@ -99,7 +99,7 @@ NextStep RunState::next_of_prefix() {
   return {next_kind(step.kind), step.target};
 }
 
-// Live draws continue where they stopped, whatever was read from a tape meanwhile.
+// Live draws continue where they stopped before the tape was read.
 void RunState::go_live() {
   if (!source_.is_live()) {
     source_.live(live_);
@@ -191,7 +191,7 @@ NextStep RunState::propose(NextKind kind, std::uint32_t target) {
   return {kind, target};
 }
 
-// Switches a fault in the share of steps that the options name, whatever the policy: on, if it is off, and off again.
+// Switches a fault in the share of steps that the options name, under every policy: on, if it is off, and off again.
 std::optional<NextStep> RunState::next_fault() {
   if (faults_.empty() || !planned_.rng.chance(fault_toggle_prob_)) {
     return std::nullopt;

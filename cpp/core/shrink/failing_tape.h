@@ -42,7 +42,7 @@ class FailingTape {
 };
 
 // How simple tapes are; less is simpler. Fewer steps matter most, then smaller fault windows, then fewer choices, then
-// each choice from the first on, each by the constraint of its own tape. O(choices), and a rank is only made for
+// each choice from the first on, by the constraint of its tape. O(choices), and a rank is only made for
 // choices that differ.
 //
 // The order is well-founded, so going down in it always ends.
@@ -50,7 +50,7 @@ std::weak_ordering rank_order(const FailingTape& left, const FailingTape& right)
 // The number of faults that are on, summed over all steps.
 std::uint64_t fault_windows_of(const Tape& tape);
 
-// Whether the steps of two tapes do the same and draw equally often, whatever they draw.
+// Whether the steps of two tapes do the same and draw equally often; the values may differ.
 bool has_same_shape(const Tape& left, const Tape& right);
 // A hash of the steps without their choices.
 std::uint64_t hash_of_steps(const Tape& tape) noexcept;

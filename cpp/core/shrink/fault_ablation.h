@@ -20,7 +20,7 @@ namespace ordeal {
 // bucket).
 //
 // Faults are removed one by one, then all that are left together, then in pairs; then delta debugging looks for a
-// minimal set without which the failure is gone (three faults any one of which suffices are such a set). It ends only
+// minimal set without which the failure is gone (such as three faults, when any one of them suffices). It ends only
 // when the failure was seen with nothing but the necessary faults, so no fault is called unnecessary without evidence.
 class FaultAblation {
  public:

@@ -77,7 +77,7 @@ Choice farthest(const Constraint& constraint) {
   return integer_at(std::min(std::max(up, down), kFar), down > up, constraint);
 }
 
-// A text with so many of the simplest character behind it, as far as its size may grow.
+// A text with `count` of the simplest character behind it, as far as its size may grow.
 Choice longer(const Choice& text, const Constraint& constraint, std::size_t by) {
   std::u32string row = row_of(text, constraint);
   const auto most = static_cast<std::uint64_t>(std::max<std::int64_t>(constraint.high, 0));
@@ -105,7 +105,7 @@ std::vector<Choice> raised_of(const FailingTape& ran, std::size_t index) {
 }
 
 // Tapes with choices [begin, end) raised: all, all but the booleans, as many say that a list goes on, then
-// each by itself, the last first.
+// one at a time, the last first.
 std::vector<Tape> raised(const FailingTape& ran, std::size_t begin, std::size_t end) {
   ORDEAL_DCHECK(begin <= end && end <= ran.tape.choice_count(), "begin=" << begin << " end=" << end);
   Tape all = ran.tape;
@@ -148,7 +148,7 @@ bool draws_alike(const FailingTape& current, const FailingTape& ran, std::size_t
   return alike;
 }
 
-// What begins behind a choice in its argument, up to so many: spans and single choices, the outer ones first.
+// What begins behind a choice in its argument, up to a limit: spans and single choices, the outer ones first.
 std::vector<Span> spans_behind(const FailingTape& current, std::uint32_t at, std::uint32_t end, std::size_t count) {
   std::vector<Span> behind;
   auto span = std::ranges::lower_bound(current.spans, at + 1, {}, &Span::begin);
@@ -269,7 +269,7 @@ SearchCoroutine<Tape> ChangeDecisions::candidates_of(const FailingTape& current,
     }
     std::ranges::move(raised(*ran, change.at + 1, end), std::back_inserter(tapes));
     if (!change.up && end < owner.choices_end) {
-      // Fewer choices are simpler, whatever those before them are.
+      // Fewer choices are simpler, even if those before them are not.
       std::ranges::move(raised(*ran, owner.choices_begin, change.at), std::back_inserter(tapes));
     }
     for (Tape& tape : tapes) {

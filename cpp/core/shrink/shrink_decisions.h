@@ -21,7 +21,7 @@ namespace ordeal {
 // - what belonged to the element or branch that is gone is removed: a length counts what follows it, and a list as
 //   long as it may be has no choice that ends it;
 // - else what is drawn instead is raised, all at once and then one by one, as the simplest values mostly do not fail:
-//   a shorter list needs larger elements, and a simpler branch values of its own. The other passes then lower them
+//   a shorter list needs larger elements, and a simpler branch its own values. The other passes then lower them
 //   again. Where fewer are drawn, those before the choice may be raised for it.
 //
 // The other way round, a higher choice may need fewer behind it. A search looks at an argument once while its choices

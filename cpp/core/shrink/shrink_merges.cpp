@@ -140,7 +140,7 @@ std::optional<std::vector<Choice>> with_texts_joined(std::span<const Choice> giv
   return any ? std::optional(std::move(joined)) : std::nullopt;
 }
 
-// What an argument draws if it takes what was given to another of its name in front of its own: lists and texts.
+// What an argument draws if it puts the value of another argument of its name before its own: lists and texts.
 std::optional<std::vector<Choice>> joined_choices(std::span<const Choice> given, std::span<const Choice> own) {
   if (!is_list(given) || !is_list(own)) {
     return with_texts_joined(given, own);
@@ -196,7 +196,7 @@ std::vector<Choice> lower_integers(const Choice& now, const Constraint& constrai
   return lower;
 }
 
-// What a text may become: one shorter, half as long, and where it is short, any shorter one that begins alike.
+// What a text may become: one shorter, half as long, and where it is short, any shorter beginning of it.
 std::vector<Choice> beginnings_of(const Choice& now, const Constraint& constraint) {
   const std::u32string row = row_of(now, constraint);
   const auto least = static_cast<std::size_t>(std::max<std::int64_t>(constraint.low, 0));
@@ -209,7 +209,7 @@ std::vector<Choice> beginnings_of(const Choice& now, const Constraint& constrain
   return shorter;
 }
 
-// The choices that a step can take in place of one of its own while another step goes; none where it is the simplest.
+// The choices that a step can take in place of one while another step goes; none where it is the simplest.
 std::vector<Choice> lower_choices(const FailingTape& current, std::size_t index) {
   const Choice& now = current.choice(index);
   if (holds_text(now)) {

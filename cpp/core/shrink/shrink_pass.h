@@ -32,7 +32,7 @@ class ShrinkPass {
   virtual void observe(const FailingTape& /*ran*/) {}
 };
 
-// When a search gives up: after so many candidates in a row were refused. For searches with a candidate for each choice
+// The number of refused candidates in a row that ends a search. For searches with a candidate for each choice
 // or each pair of them, which in a run of thousands would try for minutes what is not to be had, before other passes
 // have their turn.
 class Patience {

@@ -220,7 +220,7 @@ SearchCoroutine<Tape> lower_pair(const FailingTape& current, IntegerPair pair) {
   }
 }
 
-// A value of an argument of this name, in whatever step.
+// A value of an argument of this name, in any step.
 std::uint64_t hash_of_value(const Tape& tape, std::size_t index) {
   return mix64(hash_of(tape.choices()[index])) ^ argument_of(tape, index).name;
 }

@@ -29,7 +29,7 @@ class LowerValues final : public ShrinkPass {
  public:
   static constexpr std::uint32_t kAlikeMax = 8;
   static constexpr std::uint32_t kInVainMax = 256;
-  static constexpr std::size_t kAgainMax = 256;  // values in the tape, of which each that went down is searched again
+  static constexpr std::size_t kAgainMax = 256;  // values in the tape; each that went down is searched again
 
   [[nodiscard]] std::string_view name() const noexcept override { return "values"; }
   SearchCoroutine<Tape> candidates(const FailingTape& current) override;
@@ -61,7 +61,7 @@ class LowerMany final : public ShrinkPass {
 class LowerPairs final : public ShrinkPass {
  public:
   static constexpr std::size_t kReach = 3;  // how many integers that are not simplest may lie between them, plus one
-  static constexpr std::size_t kBorrowMax = 128;  // choices of the tape, of which one less is made up for by the next
+  static constexpr std::size_t kBorrowMax = 128;  // choices of the tape, where the next makes up for a lower one
 
   [[nodiscard]] std::string_view name() const noexcept override { return "sums"; }
   SearchCoroutine<Tape> candidates(const FailingTape& current) override;

@@ -34,7 +34,7 @@ class Shrinker {
 
   std::optional<Tape> candidate();
   // `realized` is what ran of the latest candidate, `constraints` are those of its draws, as far as known. A tape that
-  // is no simpler than the current one is not taken.
+  // is not simpler than the current one is not taken.
   void accept(Tape realized, std::vector<Constraint> constraints = {}, std::vector<Span> spans = {});
   void refuse();
   // The realized tape is not proposed again either. Its constraints may be left out unless needs_constraints().

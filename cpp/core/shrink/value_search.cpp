@@ -142,7 +142,7 @@ SearchCoroutine<Choice> simpler_big_integers(const Choice& now, Constraint const
   co_await smaller_bits(now, negative);
 }
 
-// The nearest numbers that are so many parts of one, with as many parts to one as the scale says.
+// The nearest multiples of 1 / scale.
 SearchCoroutine<Choice> neighbours(double scale, double value) {
   const double towards_zero = std::trunc(value * scale);
   const bool lower = co_yield Choice::real(towards_zero / scale);

@@ -21,7 +21,7 @@ enum RealGroup : std::uint8_t { kWhole, kHalf, kFraction, kInfinity, kNan };
 
 std::uint64_t bits_of(double value) noexcept { return std::bit_cast<std::uint64_t>(value); }
 
-// False is simpler than true, whatever the probability of either.
+// False is simpler than true, for any probability.
 ChoiceRank rank_of_boolean(bool value) {
   ChoiceRank rank;
   rank.magnitude = value ? 1 : 0;

@@ -97,7 +97,7 @@ inline void Journal::check_owner() const noexcept {
 // A sign of life for the watching process: a count that stands still means that a step hangs.
 inline void Journal::beat() noexcept { header_->steps.store(++steps_, std::memory_order_relaxed); }
 
-// Null when there is no room. From then on nothing is written, because the tape would have a gap.
+// Null when it is full. From then on nothing is written, because the tape would have a gap.
 inline std::byte* Journal::claim(std::size_t size) noexcept {
   check_owner();
   if (std::cmp_less(end_ - at_, size)) [[unlikely]] {

@@ -1,7 +1,7 @@
 // The journal: the choices of the current run, in memory that another process can read when this one is gone.
 //
 // A tape dies with its process. Its journal lies in shared memory and records everything as soon as the tape does:
-// whatever ends the process in the middle of a step, the run can be replayed.
+// even if the process ends in the middle of a step, the run can be replayed.
 #pragma once
 
 #include <cstddef>
@@ -108,7 +108,7 @@ struct JournalRecord {
 // TraceError for content that no journal of a machine of this shape has, and if another run began meanwhile.
 JournalRecord read_journal(std::span<const std::byte> memory, const MachineShape& shape, std::uint32_t argument_names);
 
-// The steps of the process that writes there; TraceError if there is no journal.
+// The steps of the process that writes there; TraceError without a journal.
 std::uint64_t read_journal_steps(std::span<const std::byte> memory);
 
 }  // namespace ordeal

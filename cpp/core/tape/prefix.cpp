@@ -27,7 +27,7 @@ Prefix::Part::~Part() {
   }
 }
 
-// Shares all parts of `begin`. A tape that adds nothing to it needs no part of its own.
+// Shares all parts of `begin`. A tape that adds nothing to it needs no new part.
 Prefix::Prefix(const Prefix& begin, const Tape& tape) : last_(begin.last_) {
   ORDEAL_CHECK(begin.size() <= tape.size(), begin.size() << " steps begin a tape of " << tape.size());
   ORDEAL_DCHECK(begin.begins(tape), "a tape of " << tape.size() << " steps begins otherwise");

@@ -8,7 +8,7 @@
 namespace ordeal {
 namespace {
 
-// By what the step does, whatever its arguments are: those are what shrinking looks for.
+// By what the step does, not by its arguments: shrinking looks for those.
 bool is_same(const TapeStep& step, const TapeStep& other) noexcept {
   return step.kind == other.kind && step.target == other.target;
 }

@@ -1,6 +1,6 @@
 // The tape: every choice of a run in order, held step by step and keyed by the names of rules, faults and arguments.
 //
-// Replay feeds a tape back, a checkpoint is a prefix of one, shrinking edits one. There is no other record.
+// Replay feeds a tape back, a checkpoint is a prefix of one, shrinking edits one. No other record exists.
 #pragma once
 
 #include <cstddef>

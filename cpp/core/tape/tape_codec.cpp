@@ -95,7 +95,7 @@ void write_choice(ByteWriter& out, const Choice& choice) {
   }
 }
 
-// A big integer has a tag of its own behind the kinds, so that small ones stay as short as they were.
+// A big integer has its own tag behind the kinds, so that small ones stay short.
 Choice read_choice(ByteReader& in) {
   const std::uint8_t kind = in.byte("a choice");
   if (kind == kBigInteger) {
