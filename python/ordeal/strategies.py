@@ -58,7 +58,7 @@ def corrupted_bytes(min_size: int = 0, max_size: int = 1024) -> SearchStrategy[b
 
 
 def adversarial_strings(min_size: int = 0, max_size: int = 256) -> SearchStrategy[str]:
-    """Texts that break programs: injections, paths, control characters, look-alike letters, words that mean values.
+    """Texts that break programs: injections, paths, control characters, similar letters, words that mean values.
 
     Raises ConfigError when the sizes are not whole numbers from 0, in this order.
     """

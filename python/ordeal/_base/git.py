@@ -44,7 +44,7 @@ def root_of(folder: Path) -> Path:
 
 
 def commit(root: Path, name: str) -> str:
-    """Return the full name of a commit, of which ``name`` may be a branch, a tag or a beginning."""
+    """Return the full name of the commit that ``name``, a branch, a tag or a beginning of its hash, stands for."""
     wanted = f"{name}^{{commit}}"
     return git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", wanted, what=f"commit `{name}`")
 

@@ -1,6 +1,6 @@
 """``ordeal gate``: everything that must hold before a merge, in one table with one exit code.
 
-It asks the other commands, each in a process of its own, and reads their JSON: nothing of the user's runs here.
+It runs the other commands, each in a separate process, and reads their JSON: nothing of the user's runs here.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from ordeal.config.settings_file import OrdealConfig, load_config
 REACH = ("class", "runs", "rules", "faults", "properties")
 #: What a child may take beyond its share, to start and to report.
 _GRACE_SECONDS = 30.0
-#: So often a trace is replayed, each time in a process of its own.
+#: How often a trace is replayed, each time in a separate process.
 REPLAYS = 3
 #: Shrinking may take half of the time of a search again.
 _WITH_SHRINKING = 1.5

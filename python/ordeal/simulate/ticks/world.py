@@ -150,14 +150,14 @@ class TickLoop(RuleLoop):
         self._outer: BaseException | None = sys.exception()
 
     def open(self) -> asyncio.Runner:
-        """Raise MachineError: there is no event loop."""
+        """Raise MachineError: a world of ticks has no event loop."""
         raise MachineError(
             "a machine whose world has ticks has no `async def` rules",
             hint="write `def`, or give it a world without `ticks`, in which rules are operations of clients",
         )
 
     def run[Result](self, coroutine: Coroutine[Any, Any, Result]) -> Result:
-        """Raise MachineError: there is no event loop."""
+        """Raise MachineError: a world of ticks has no event loop."""
         coroutine.close()
         self.open()
         raise AssertionError

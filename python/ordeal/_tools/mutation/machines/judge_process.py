@@ -261,7 +261,7 @@ class Judge:
             yield [at]
         else:
             word, note = ended.verdict()
-            # What raises here is no rule: those are caught.
+            # No rule raises here: those errors are caught.
             is_ours = word == "killed" and bool(ended.raised)
             self._tell(MachineFinding(at.id, "not run" if is_ours else word, note=note))
         if rest:
