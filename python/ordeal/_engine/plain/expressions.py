@@ -200,6 +200,11 @@ class Expression:
     problem: str = ""
     is_target: bool = False
 
+    @property
+    def folders(self) -> set[str]:
+        """The temporary folders that the expression names. Like objects, they connect what uses the same one."""
+        return {name for name in self.definitions if name.startswith("folder:")}
+
     def join(self, others: Iterable[Expression], text: str) -> Expression:
         """Return ``text``, which is made of this expression and others."""
         made = Expression(text, set(self.uses), set(self.imports), set(self.definitions), self.problem, self.is_target)

@@ -6,9 +6,10 @@ import functools
 import inspect
 import sys
 import types
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import PurePath
 from typing import Any
 
 from ordeal._engine.execution.operators import COMPARED, IN_PLACE, OPERATORS, UNARY
@@ -26,6 +27,8 @@ CHANGES = frozenset(
 )
 #: Such code runs as it is, and is never written down.
 _MACHINERY = ("ordeal", "hypothesis", "_pytest", "pytest", "_ordeal_pytest", "pluggy", "typing", "warnings", "logging")
+#: What only computes with paths, or looks where one leads.
+_PATHS = frozenset({"posixpath", "ntpath", "genericpath"})
 #: Builtins that say nothing about the code under test.
 _LOOKS = frozenset({isinstance, issubclass, callable, id, type, hasattr, hash, repr, print})
 
@@ -520,10 +523,17 @@ class Recorder:
         if only_looks(function):
             # A list of the test that holds such objects says nothing itself.
             given = [each for each in given if type(each) not in CONTAINERS or self.expressions.known(each)]
-        if given:
+        if given or self._uses_folder(function, (*args, *kwargs.values())):
             return True
         # A new object of a library, such as a file in memory, may be handed to the code under test later.
         return isinstance(function, type) and not is_builtin(function) and not issubclass(function, BaseException)
+
+    def _uses_folder(self, function: Any, values: Iterable[Any]) -> bool:
+        """Return whether a function is given a path below a temporary folder, where it may write what others read."""
+        if getattr(function, "__module__", "") in _PATHS:
+            return False
+        paths = [each for each in values if issubclass(type(each), str | PurePath)]
+        return any(self.expressions.write(each).folders for each in paths)
 
     def _reads_container(self, function: Any) -> bool:
         """Return whether a method only looks into a plain list or the like, whose content is known."""

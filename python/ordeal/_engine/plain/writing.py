@@ -142,14 +142,15 @@ def _connected(operations: Sequence[Operation], seen: Expression, *, is_last: bo
     required = set(seen.uses) | ({operations[-1].number} if is_last and operations else set())
     # A change of a class or module has no object, and may matter to all.
     required |= {each.number for each in operations if not each.variable and not each.expression.uses and each.done}
-    objects: set[int] = set()
+    objects: set[int | str] = set()
     before = -1
     while before != len(objects) + len(required):
         before = len(objects) + len(required)
         for each in operations:
-            if each.number in required or (not each.looks_only and not objects.isdisjoint(each.expression.uses)):
+            shared = each.expression.uses | each.expression.folders
+            if each.number in required or (not each.looks_only and not objects.isdisjoint(shared)):
                 required |= {each.number} | each.expression.uses
-                objects |= {each.number} | each.expression.uses
+                objects |= {each.number} | shared
             elif each.expression.uses and each.expression.uses <= objects:
                 objects.add(each.number)  # an item or attribute of such an object is one, too
     # What only looks joins nothing: a comparison with a model does not make the model a part of it.

@@ -43,6 +43,10 @@ LIBRARY = """
                 return False
             self.open -= cents
             return True
+
+    def booked(path):
+        with open(path) as file:
+            return [int(line) for line in file]
 """
 TEST = """
     import contextlib
@@ -114,6 +118,21 @@ TEST = """
                 self.till.sell(3)
             assert self.till.open == 0
 
+    class Writes(ChaosTest):
+        def __init__(self):
+            super().__init__()
+            self.path = os.path.join(tempfile.mkdtemp(), "book")
+
+        @rule(cents=st.integers(1, 9))
+        def damage(self, cents):
+            with open(self.path, "a") as file:
+                file.write(f"{cents} c\\n")
+
+        @rule()
+        def look(self):
+            if os.path.exists(self.path):
+                tilllib.booked(self.path)
+
     class Ends(ChaosTest):
         @rule()
         def go(self):
@@ -170,6 +189,14 @@ def test_no_temporary_folder_of_the_run_is_named() -> None:
     assert "\nfolder_1 = mkdtemp()\n" in text
     assert "\ntill = Till((folder_1 + '/bank'))\n" in text
     assert tempfile.gettempdir() not in text
+
+
+def test_what_the_test_writes_into_its_folder_is_written_again() -> None:
+    text = plain(trace_of("Writes"))
+    assert "\nfolder_1 = mkdtemp()\n" in text
+    assert ".write('1 c\\n')\n" in text
+    assert text.endswith("\nbooked((folder_1 + '/book'))\n")
+    assert "exists" not in text
 
 
 def test_an_object_that_raises_at_every_look_is_a_reason() -> None:
