@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import pytest
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, rule
+from hypothesis.stateful import Bundle, RuleBasedStateMachine, rule
 
 from ordeal._base.live_threads import has_gil
 from ordeal.chaos import ChaosTest
@@ -92,6 +92,22 @@ def test_the_hint_is_a_value_that_is_taken() -> None:
     with pytest.raises(ConfigError) as caught:
         Explorer(Quiet).run(steps_per_run="many")  # type: ignore[arg-type]
     assert caught.value.hint == "write a whole number from 1 to 10000, for example `steps_per_run=50`"
+
+
+def test_attributes_of_a_plain_machine_are_its_own_whatever_their_names() -> None:
+    class Plain(RuleBasedStateMachine):
+        swarm, faults, rule_timeout, always_on, weight_caps, world, simulated = 12, 7, None, 5, "ha", "x", 3
+        weights: Bundle[int] = Bundle("weights")
+
+        @rule(target=weights)
+        def weigh(self) -> int:
+            return 1
+
+        @rule(weight=weights)
+        def use(self, weight: int) -> None:
+            assert not weight
+
+    assert len(Explorer(Plain).run(max_runs=20).failures) == 1
 
 
 def test_a_run_ends_after_its_runs_and_its_steps() -> None:

@@ -274,8 +274,14 @@ def draw_below(bound: int, chance: Chance) -> int:
     return low
 
 
+def _setting(cls: type, name: str, default: object) -> object:
+    """Return an attribute that sets up a ChaosTest. In another machine, one of that name belongs to the program."""
+    is_chaos = any(base.__module__ == "ordeal.chaos" for base in cls.__mro__)
+    return getattr(cls, name) if is_chaos else default
+
+
 def swarm_options_of(cls: type) -> SwarmOptions:
-    """Return what the class body of a machine defines for its swarm; nothing for a machine that is not a ChaosTest.
+    """Return what a machine class defines for its swarm; of one that is not a ChaosTest, only weights of its rules.
 
     Raises:
         MachineError: ``swarm``, ``weights``, ``weight_caps`` or ``always_on`` is invalid.
@@ -287,9 +293,9 @@ def swarm_options_of(cls: type) -> SwarmOptions:
         return SwarmOptions(
             distribution_of(cls),
             ops,
-            bases={**marked, **_checked("weights", getattr(cls, "weights", {}), ops, BASE_MAX)},
-            caps=_checked("weight_caps", getattr(cls, "weight_caps", {}), ops, None),
-            always_on=_checked_names("always_on", getattr(cls, "always_on", ()), ops),
+            bases={**marked, **_checked("weights", _setting(cls, "weights", {}), ops, BASE_MAX)},
+            caps=_checked("weight_caps", _setting(cls, "weight_caps", {}), ops, None),
+            always_on=_checked_names("always_on", _setting(cls, "always_on", ()), ops),
         )
     except SwarmError as error:
         raise MachineError(f"{cls.__name__}: {error.message}", hint=error.hint) from None
@@ -297,7 +303,7 @@ def swarm_options_of(cls: type) -> SwarmOptions:
 
 def distribution_of(cls: type) -> str:
     """Return the distribution that ``cls.swarm`` names, "off" without one. Raises MachineError for an unknown one."""
-    swarm: object = getattr(cls, "swarm", False)
+    swarm: object = _setting(cls, "swarm", False)
     if swarm is False or swarm is True:
         return "coins" if swarm else "off"
     if isinstance(swarm, str) and swarm in DISTRIBUTIONS:
