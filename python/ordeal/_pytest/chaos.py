@@ -17,6 +17,7 @@ from ordeal import buggify
 from ordeal._base.formatting import one_line
 from ordeal._base.outside import outside
 from ordeal._engine.properties.history import PROPERTIES_PATH, add_reached
+from ordeal._hypothesis.definition_checks import raised_in_precondition
 from ordeal._hypothesis.markers import forced_seed, machine_of_test_case
 from ordeal._report.pytest_lines import property_sections
 from ordeal.assertions import report, tracker
@@ -69,6 +70,15 @@ class ChaosRun:
             result = yield
             outside.end_run()
             return result
+
+    def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> None:
+        """Name a precondition that raised in the test of a machine that is not a ChaosTest, which does so itself."""
+        machine = machine_of_test_case(getattr(item, "cls", None))
+        error = None if call.excinfo is None else call.excinfo.value
+        if isinstance(error, Exception) and machine is not None and issubclass(machine, RuleBasedStateMachine):
+            wrong = raised_in_precondition(machine, error)
+            if wrong is not None:
+                call.excinfo = pytest.ExceptionInfo.from_exception(wrong.with_traceback(error.__traceback__))
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:

@@ -170,6 +170,25 @@ def test_machines_run_under_chaos(project: Project) -> None:
     assert project.run_apart("-q", "--chaos", "--chaos-seed=1").ret == pytest.ExitCode.OK
 
 
+def test_a_precondition_that_raises_is_named_in_any_machine(project: Project) -> None:
+    source = """
+        from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
+
+        class Plain(RuleBasedStateMachine):
+            @precondition(lambda self: self.missing)
+            @rule()
+            def go(self): ...
+
+        TestPlain = Plain.TestCase
+    """
+    project.write({"plain_test.py": source})
+    result = project.run_apart("-q", "--chaos", "plain_test.py")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(
+        ["E*MachineError: a precondition of Plain.go raised AttributeError: *(plain_test.py:5)"]
+    )
+
+
 SLOW = """
     import time
     from hypothesis import settings
