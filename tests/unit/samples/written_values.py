@@ -438,11 +438,22 @@ class Shared(RuleBasedStateMachine):
         raise ValueError(shown([one, two]))
 
 
+def refused(number: int) -> int:
+    if number % 2:
+        raise ValueError(number)
+    return number
+
+
+class Undrawn(RuleBasedStateMachine):
+    @rule(number=st.integers(0, 9).map(refused))
+    def go(self, number: int) -> None: ...
+
+
 MACHINES: dict[str, Callable[..., Any]] = {
     each.__qualname__: each
     for each in (
         *(Bundles, Nested, Data, Called, Coroutines, ChaosCoroutines, Faults, Invariants, Teardown, Constructor),
         *(Chance, Named, Mangled, Whole.Inside, Changed, Several, Caused, Asserted, Shared),
-        *(Noted, Hostile),
+        *(Noted, Hostile, Undrawn),
     )
 }

@@ -1,8 +1,9 @@
-"""The programs of failures, pasted into a fresh interpreter, fail the same way: type, message and place."""
+"""The programs and generated tests of failures, run in a fresh interpreter, fail the same way: type, message, place."""
 
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping
@@ -11,8 +12,10 @@ from typing import Any
 
 import pytest
 
+from ordeal._base.formatting import program_lines
 from ordeal.explore import Explorer
 from ordeal.result.failure import failure_program
+from ordeal.trace import generate_tests
 
 from ...samples import written_values
 
@@ -30,12 +33,10 @@ for name, program in json.load(sys.stdin).items():
         ended = [type(error).__name__, str(error), tb.tb_lineno]
     print(json.dumps([name, ended]))
 """
-#: No program can do what these do.
-MARKED = {"Shared"}
 
 
-def failed(name: str, seed: int) -> tuple[str, list[Any]]:
-    """The program of a failure of a sample, and its type, message and line."""
+def failed(name: str, seed: int) -> tuple[dict[str, str], list[Any]]:
+    """What is printed and written of a failure of a sample, with the type, message and line of the failure."""
     *outer, last = name.split(".")
     home: Any = written_values
     for part in outer:
@@ -45,20 +46,31 @@ def failed(name: str, seed: int) -> tuple[str, list[Any]]:
     error = failure.error
     tb = error.__traceback__
     assert tb is not None
+    assert failure.trace is not None
     while tb.tb_next is not None:
         tb = tb.tb_next
-    return failure_program(failure), [type(error).__name__, str(error), tb.tb_lineno]
+    test = generate_tests([failure.trace])
+    (function,) = re.findall(r"^def (test_\w+)", test, re.MULTILINE)
+    programs = {
+        f"program of {name}": "\n".join(program_lines(failure_program(failure))),
+        f"test of {name}": f"{test}\n{function}()\n",
+    }
+    return programs, [type(error).__name__, str(error), tb.tb_lineno]
 
 
 def differences(names: Iterable[str], seed: int = 1) -> list[str]:
-    """What is wrong with the programs of these samples."""
-    expected = {name: failed(name, seed) for name in names}
-    programs = {name: program for name, (program, _) in expected.items()}
+    """What is wrong with the programs and tests of these samples."""
+    wanted: dict[str, list[Any]] = {}
+    programs: dict[str, str] = {}
+    for name in names:
+        written, end = failed(name, seed)
+        programs |= written
+        wanted |= dict.fromkeys(written, end)
     ended = run_apart(programs)
     return [
-        f"{name}: {ended.get(name)}, not {wanted}:\n{program}"
-        for name, (program, wanted) in expected.items()
-        if ended.get(name) != wanted or written_values.FOLDER in program
+        f"{name}: {ended.get(name)}, not {wanted[name]}:\n{program}"
+        for name, program in programs.items()
+        if ended.get(name) != wanted[name] or written_values.FOLDER in program
     ]
 
 
