@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from ordeal._base.formatting import counted, one_line
+from ordeal._base.formatting import counted, one_line, percent
 from ordeal._base.regular_file import read_whole
 from ordeal._engine.coverage.targets import is_compiled
 from ordeal._report.formats.document import figures, headline, id_of, ranges
@@ -193,7 +193,7 @@ def _lines_of(result: Mapping[str, Any], chosen: FoundClass) -> tuple[int, int]:
 
 def _outcome(result: Mapping[str, Any], chosen: FoundClass, package: FoundPackage, file: Path) -> Iterator[str]:
     covered, total = _lines_of(result, chosen)
-    share = f"; {100 * covered // total} % of the lines of {chosen.name} ran ({covered} of {total})" if total else ""
+    share = f"; {percent(covered / total)} of the lines of {chosen.name} ran ({covered} of {total})" if total else ""
     yield f"  {figures(result)}{share}"
     if is_compiled(chosen.file):
         yield f"  {chosen.path} is compiled: its code cannot be watched, and does not steer the search"

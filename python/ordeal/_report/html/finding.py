@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from ordeal._base.formatting import counted, short_names
+from ordeal._base.formatting import counted, percent, short_names
 from ordeal._engine.trace_view.view import LaneEvent, PartChange, SourceView, StepView, TraceView
 from ordeal._report.formats.document import headline
 from ordeal.result.failure import replay_command
@@ -175,8 +175,9 @@ def _chances(view: TraceView) -> dict[str, Any]:
     for chance in view.chances:
         steps = chance.steps
         name = f"step {_name_after(view, steps)}" if 0 < steps <= len(view.steps) else f"{steps or 'no'} steps"
-        percent = round(100 * chance.failed / chance.runs)
-        rows.append({"name": name, "percent": percent, "decided": steps in view.decided_at})
+        share = chance.failed / chance.runs
+        decided = steps in view.decided_at
+        rows.append({"name": name, "share": share, "percent": percent(share), "decided": decided})
     runs = max(chance.runs for chance in view.chances)
     says = (
         f"Share of {runs} runs that take the first steps of this trace, then random ones, and fail in the same "

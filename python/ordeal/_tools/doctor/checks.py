@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from msgspec import to_builtins
 
-from ordeal._base.formatting import counted, one_line
+from ordeal._base.formatting import counted, one_line, percent
 from ordeal._base.outside import NOTE
 from ordeal._base.property_text import json_properties
 from ordeal._base.untrusted import source_line
@@ -112,8 +112,8 @@ def _rules(rules: Sequence[Mapping[str, Any]], runs: int) -> Iterator[Advice]:
         elif rule["starts"] < _CALLS_MIN:
             continue
         elif rule["rejected"] >= _REJECTED_SHARE * rule["starts"]:
-            share = 100 * rule["rejected"] // rule["starts"]
-            message = f"{name}: `assume` rejects {share} % of its {rule['starts']} calls"
+            share = percent(rule["rejected"] / rule["starts"])
+            message = f"{name}: `assume` rejects {share} of its {rule['starts']} calls"
             yield Advice("rules", "warning", message, "draw what the rule accepts, or write a precondition")
         elif not rule["returns"] and rule["raised"]:
             kind = max(rule["raised"], key=lambda each: rule["raised"][each])
@@ -204,14 +204,14 @@ def _speed(examined: Examined) -> Advice:
         return Advice("speed", "ok", rate)
     kind, slowest = max(kinds, key=lambda each: each[1]["seconds"])
     share, each_call = slowest["seconds"] / seconds, slowest["seconds"] / max(1, slowest["starts"])
-    share_text = f"{kind} `{one_line(slowest['name'])}` takes {100 * share:.0f} % of the time"
+    share_text = f"{kind} `{one_line(slowest['name'])}` takes {percent(share)} of the time"
     works = slowest["processor"] / max(1, slowest["starts"])
     # On a busy machine each call waits for its turn, which says nothing of the call.
     if share >= _SLOW_SHARE and (works >= _SLOW_SECONDS or each_call - works >= _LONG_SECONDS):
         hint = "more runs find more: make it cheaper" + (", or check less often" if kind == "invariant" else "")
         return Advice("speed", "warning", f"{share_text}, {1000 * each_call:.1f} ms a call, at {rate}", hint)
     rest = max(0.0, 1 - sum(use["seconds"] for _, use in kinds) / seconds)
-    return Advice("speed", "ok", f"{rate}; {share_text}, and drawing, checking and tracing {100 * rest:.0f} %")
+    return Advice("speed", "ok", f"{rate}; {share_text}, and drawing, checking and tracing {percent(rest)}")
 
 
 def stability(runs: Sequence[Examined]) -> Iterator[Advice]:

@@ -36,7 +36,7 @@ def test_a_clean_machine_is_told_nothing(name: str) -> None:
         ),
         ("NoBundle", "rules", "rule `redeem` never ran in 60 runs"),
         ("Raises", "rules", "rule `wrong` always raises: AttributeError in all of "),
-        ("Rejects", "rules", "rule `exact`: `assume` rejects 100 % of its "),
+        ("Rejects", "rules", "rule `exact`: `assume` rejects 100% of its "),
         ("UncalledFault", "faults", "the target of timeout(unit.samples.ailing.look_up, 30.0s) was never called while"),
         ("OneState", "invariants", "invariant `holds` saw one state in "),
         ("NeverReached", "properties", "sometimes `crowded` was never true"),
