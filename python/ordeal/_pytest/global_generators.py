@@ -26,6 +26,9 @@ _KEPT_BY_LIBRARIES = (
 _ENTRY_POINTS = "pytest_randomly.random_seeder"
 _REGISTERED_SEEDS = 2**32
 
+#: The generator behind the functions of `random`, which a test may replace and leave so.
+_SHARED: Any = random.getstate.__self__  # type: ignore[attr-defined]
+
 Seeds = Callable[[str], int]
 Undo = Callable[[], object]
 
@@ -58,7 +61,7 @@ class GlobalGenerators:
             yield
 
     def _seed_random(self, seeds: Seeds, undo: ExitStack) -> None:
-        _start_over(random, seeds("random"), undo)
+        _start_over(_SHARED, seeds("random"), undo)
 
     def _seed_numpy(self, seeds: Seeds, undo: ExitStack) -> None:
         numpy: Any = sys.modules.get("numpy")

@@ -56,6 +56,15 @@ def test_same_seeds_same_draws() -> None:
     assert one[3:] != other[3:]
 
 
+def test_functions_of_random_that_a_test_has_replaced_are_not_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+    with GlobalGenerators().seeded(seeds(1)):
+        drawn = random.random()
+    for name in ("seed", "getstate", "setstate"):
+        monkeypatch.setattr(random, name, None)
+    with GlobalGenerators().seeded(seeds(1)):
+        assert random.random() == drawn
+
+
 def test_everything_is_put_back() -> None:
     states = random.getstate(), repr(numpy.random.get_state()), hypothesis.core.global_force_seed
     with GlobalGenerators().seeded(seeds(1)):
