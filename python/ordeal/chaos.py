@@ -40,6 +40,9 @@ from ordeal.swarm.weights import (
 
 __all__ = ["ChaosTest", "RuleTimeoutError", "chaos_test", "overrides"]
 
+#: Has pytest leave these frames out of tracebacks, which end in the rule, invariant or precondition that failed.
+__tracebackhide__ = True
+
 TestCaseClass = type[Any]
 
 #: The rule that switches faults.
@@ -519,7 +522,7 @@ def _end_run(machine: ChaosTest) -> None:
             _end_observed(machine)
             error = sys.exception()
             if isinstance(error, Exception) and (wrong := raised_in_precondition(type(machine), error)) is not None:
-                raise wrong from error
+                raise wrong.with_traceback(error.__traceback__) from None  # the line of the precondition comes last
     finally:
         # Not only the faults that the swarm kept: a rule may have switched any fault of the class.
         release(machine.faults)

@@ -19,6 +19,9 @@ from typing import Any, Literal
 
 from ordeal._base.untrusted import bounded_call, error_message, readable, type_name
 
+#: See ``ordeal.chaos``.
+__tracebackhide__ = True
+
 OutsideMode = Literal["fail", "warn", "ignore"]
 
 #: How notes about what a search only warns of begin.

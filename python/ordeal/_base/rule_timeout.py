@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from ordeal._base.world_reach import WorldReach
     from ordeal._native import Interleaving
 
+#: See ``ordeal.chaos``.
+__tracebackhide__ = True
+
 # The alarm rings again: code under test may have caught the first exception together with its own.
 _REPEAT_MIN_S = 1.0
 

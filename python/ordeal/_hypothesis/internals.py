@@ -19,6 +19,9 @@ from ordeal._base.untrusted import traceback_of
 from ordeal._hypothesis.private import private
 from ordeal.errors import OrdealError
 
+#: See ``ordeal.chaos``.
+__tracebackhide__ = True
+
 _local_settings = private("hypothesis._settings:local_settings", None)
 
 #: Exceptions that end a run without a failure: a failed ``assume``, or a draw that cannot be satisfied.

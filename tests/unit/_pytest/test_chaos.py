@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 
 import pytest
 
@@ -187,6 +188,57 @@ def test_a_precondition_that_raises_is_named_in_any_machine(project: Project) ->
     result.stdout.fnmatch_lines(
         ["E*MachineError: a precondition of Plain.go raised AttributeError: *(plain_test.py:5)"]
     )
+
+
+def test_tracebacks_of_machines_end_in_the_line_that_failed_and_show_no_frame_of_ordeal(project: Project) -> None:
+    source = """
+        import threading
+        from ordeal import ChaosTest, invariant, precondition, rule
+
+        class Conditions(ChaosTest):
+            @precondition(lambda self: self.missing)
+            @rule()
+            def go(self): ...
+
+        class Rules(ChaosTest):
+            @rule()
+            async def go(self):
+                raise ValueError("planted")
+
+        class Invariants(ChaosTest):
+            @rule()
+            def go(self): ...
+
+            @invariant()
+            def holds(self):
+                raise ValueError("planted")
+
+        class Ends(ChaosTest):
+            @rule()
+            def go(self): ...
+
+            def teardown(self):
+                raise ValueError("planted")
+
+        class Threads(ChaosTest):
+            @rule()
+            def go(self):
+                thread = threading.Thread(target=self.fail)
+                thread.start()
+                thread.join()
+
+            def fail(self):
+                raise ValueError("planted")
+
+        TestConditions, TestRules, TestInvariants = Conditions.TestCase, Rules.TestCase, Invariants.TestCase
+        TestEnds, TestThreads = Ends.TestCase, Threads.TestCase
+    """
+    project.write({"machines_test.py": source})
+    lines = project.run_apart("-q", "machines_test.py").outlines
+    places = [line for line in lines if re.fullmatch(r"machines_test\.py:\d+: \w+", line)]
+    errors = [(6, "MachineError"), *((number, "ValueError") for number in (13, 21, 28, 38))]
+    assert places == [f"machines_test.py:{number}: {name}" for number, name in errors]
+    assert not [line for line in lines if "/ordeal/" in line]
 
 
 SLOW = """
