@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache, cached_property, partial, partialmethod
 from itertools import islice
@@ -127,7 +127,7 @@ class Cmplog:
             if module is None or source is None:
                 self._files[path] = None
             else:
-                functions = [f for f in _functions_of(module) if self._real_path(f.__code__.co_filename) == path]
+                functions = (f for f in _functions_of(module) if self._real_path(f.__code__.co_filename) == path)
                 self._files[path] = _WatchedFile(source, functions)
         return self._files[path]
 
@@ -165,26 +165,27 @@ class Cmplog:
 class _WatchedFile:
     """A file of the targets, and its ``functions``."""
 
-    def __init__(self, source: SourceFile, functions: Sequence[FunctionType]) -> None:
+    def __init__(self, source: SourceFile, functions: Iterable[FunctionType]) -> None:
         self.source = source
-        self._outermost: dict[int, CodeType] = {}  # of each code by its id, what is not nested
-        self._functions: dict[int, list[FunctionType]] = {}  # by the id of that
+        self._functions = defaultdict[str, list[FunctionType]](list)  # by the name of the outermost function
         for function in functions:
-            if "<" not in function.__code__.co_qualname:
-                self._outermost |= dict.fromkeys(map(id, codes_in(function.__code__)), function.__code__)
-        for function in functions:
-            if (outer := self._outermost.get(id(function.__code__))) is not None:
-                self._functions.setdefault(id(outer), []).append(function)
+            self._functions[_outermost_name(function.__code__)].append(function)
 
     def outermost(self, code: CodeType) -> CodeType | None:
         """Return the code of the outermost function that holds ``code``; None if there is none, or if it was taken."""
-        return self._outermost.get(id(code))
+        name = _outermost_name(code)
+        for function in self._functions.get(name, ()):
+            outer = function.__code__
+            if outer.co_qualname == name and "<" not in name and any(each is code for each in codes_in(outer)):
+                return outer
+        return None
 
     def take(self, outer: CodeType) -> list[FunctionType]:
         """Return the functions whose code is in ``outer``, once."""
-        for code in codes_in(outer):
-            self._outermost.pop(id(code), None)
-        return self._functions.pop(id(outer))
+        codes = set(map(id, codes_in(outer)))
+        named = self._functions[outer.co_qualname]
+        self._functions[outer.co_qualname] = [each for each in named if id(each.__code__) not in codes]
+        return [each for each in named if id(each.__code__) in codes]
 
 
 class _WatchedFunction:
@@ -383,6 +384,10 @@ def _last_operand(site: ComparisonSite) -> int:
     """Return the varying operand that is evaluated last. In ``table[key]`` and ``table.get(key)`` it is the key."""
     order = (site.left, site.right) if site.kind is Kind.LOOKUP else (site.right, site.left)
     return next(operand for operand in order if not isinstance(operand, Fixed))
+
+
+def _outermost_name(code: CodeType) -> str:
+    return code.co_qualname.partition(".<locals>")[0]
 
 
 def _name_of(code: CodeType) -> str:

@@ -27,6 +27,9 @@ from ordeal.result import (
     StoppedReason,
 )
 
+#: Reading the sources of a package takes as long as a few hundred steps.
+STEPS_BEFORE_SOURCES = 5_000
+
 
 class Exploration(SearchListener):
     """Explores once, alone in this process. Listens to its own search and triage."""
@@ -67,8 +70,9 @@ class Exploration(SearchListener):
         self._triage.replay_seeds(self._search.findings.add_replayed_seed)
 
     def run_made(self) -> None:
-        """Read the sources after the first run, which need not wait for them."""
-        self._search.setup.trace_builder.read_sources()
+        """Read the sources early, but not before the runs that find most bugs."""
+        if self._search.tally.steps > STEPS_BEFORE_SOURCES:
+            self._search.setup.trace_builder.read_sources()
         if self._settings.progress is not None:
             self._settings.progress(self._progress())
 

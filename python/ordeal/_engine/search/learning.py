@@ -32,12 +32,14 @@ if TYPE_CHECKING:
 _count = len
 
 #: What aids cost, measured on five libraries: a step of a replay that observes comparisons takes as long as three
-#: others at most, and in the time of an event two characters are read for their constants, or half of one is rewritten.
-OBSERVED_STEP = 3 * STEP
-OBSERVED_RUN = 25 * OBSERVED_STEP  # before its length is known
+#: others, in the time of an event two characters are read for their constants, and a function is rewritten in that of
+#: 1,000 events and 5 for each character.
+OBSERVED_STEPS = 3
+REPLAYED_STEPS = 25  # before the length of the replay is known
 CHARS_OF_EVENT = 2
 PACKAGE = 10_000  # to find its files
-REWRITTEN_CHAR = 2
+REWRITTEN = 1_000
+REWRITTEN_CHAR = 5
 
 
 class Learning(RunListener, ForkedRunListener):
@@ -302,8 +304,14 @@ class Comparisons:
             self._tracing = Cmplog(self._targets, self._monitoring.monitor, aids.functions)
         self._chars = self._tracing.price() if aids.rewrites or not self._tracing.watches else None
         if self._chars is not None:
-            return self._chars * REWRITTEN_CHAR
-        return OBSERVED_RUN if self._tracing.watches else None
+            return REWRITTEN + self._chars * REWRITTEN_CHAR
+        return self._replay_price(REPLAYED_STEPS) if self._tracing.watches else None
+
+    def _replay_price(self, steps: int) -> int:
+        """Return what observing a run of this many steps costs, by what steps have cost so far."""
+        assert self._monitoring.monitor is not None
+        step = STEP + self._monitoring.monitor.events // max(1, self._progress.tally.steps)
+        return OBSERVED_STEPS * step * steps
 
     def buy(self) -> int:
         """Rewrite the function, or replay a run that the session names and pass it the compared values."""
@@ -312,9 +320,9 @@ class Comparisons:
         aids.rewrites = self._chars is None
         if self._chars is not None:
             aids.functions.append(self._tracing.rewrite())
-            return self._chars * REWRITTEN_CHAR
+            return REWRITTEN + self._chars * REWRITTEN_CHAR
         tape = self._session.tape_to_watch
         with self._monitoring.hidden():
             compared = self._tracing.gather(self._replayer.follow, tape)
         self._session.learn_comparisons(compared)
-        return OBSERVED_STEP * _count(tape)
+        return self._replay_price(_count(tape))
