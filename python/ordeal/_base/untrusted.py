@@ -229,6 +229,8 @@ _READ: dict[str, type | tuple[type, ...]] = {
     "__suppress_context__": bool,
 }
 
+_READ_OR_ASKED = frozenset({*_READ, "__getattribute__"})
+
 
 def readable(error: BaseException) -> BaseException:
     """Return ``error``, or an exception that stands for it where its class lies about what it is, or does not say it.
@@ -248,8 +250,7 @@ def readable(error: BaseException) -> BaseException:
 
 def _defines_what_is_read(kind: type) -> bool:
     bases: tuple[type, ...] = _mro_of(kind)
-    own = [_dict_of(base) for base in bases[: bases.index(BaseException)]]
-    return any(name in names for names in own for name in (*_READ, "__getattribute__"))
+    return not all(map(_READ_OR_ASKED.isdisjoint, map(_dict_of, bases[: bases.index(BaseException)])))
 
 
 def _unreadable(error: BaseException) -> str:

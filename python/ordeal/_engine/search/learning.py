@@ -38,6 +38,7 @@ OBSERVED_STEPS = 3
 REPLAYED_STEPS = 25  # before the length of the replay is known
 CHARS_OF_EVENT = 2
 PACKAGE = 10_000  # to find its files
+FUNCTIONS = 2_000  # to find those of the targets that have run
 REWRITTEN = 1_000
 REWRITTEN_CHAR = 5
 
@@ -279,6 +280,8 @@ class Constants:
 class Comparisons:
     """The comparisons that a program makes in replays of runs: rewrites a function, observes a replay, and so on."""
 
+    name = "comparisons"
+
     def __init__(
         self,
         session: _native.Session,
@@ -296,16 +299,25 @@ class Comparisons:
         self._chars: int | None = None  # of the function to rewrite next; None for a replay
 
     def price(self) -> int | None:
-        """Return the price of the next function, or of a replay; None while runs try what the latest one showed."""
+        """Return the price of the next function, or of a replay; None while runs try what the latest one showed.
+
+        The first thing to buy is finding the functions.
+        """
         if self._monitoring.monitor is None or not self._session.wants_comparisons:
             return None
         aids = self._progress.aids
         if self._tracing is None:
-            self._tracing = Cmplog(self._targets, self._monitoring.monitor, aids.functions)
+            if self.name not in aids.paid:
+                return FUNCTIONS
+            self._tracing = self._find_functions()  # a search that was resumed has paid
         self._chars = self._tracing.price() if aids.rewrites or not self._tracing.watches else None
         if self._chars is not None:
             return REWRITTEN + self._chars * REWRITTEN_CHAR
         return self._replay_price(REPLAYED_STEPS) if self._tracing.watches else None
+
+    def _find_functions(self) -> Cmplog:
+        assert self._monitoring.monitor is not None
+        return Cmplog(self._targets, self._monitoring.monitor, self._progress.aids.functions)
 
     def _replay_price(self, steps: int) -> int:
         """Return what observing a run of this many steps costs, by what steps have cost so far."""
@@ -316,7 +328,9 @@ class Comparisons:
     def buy(self) -> int:
         """Rewrite the function, or replay a run that the session names and pass it the compared values."""
         aids = self._progress.aids
-        assert self._tracing is not None
+        if self._tracing is None:
+            self._tracing = self._find_functions()
+            return FUNCTIONS
         aids.rewrites = self._chars is None
         if self._chars is not None:
             aids.functions.append(self._tracing.rewrite())

@@ -126,7 +126,7 @@ class RunLoop:
         self._learning = Learning(driver, session, monitoring, progress.watch, checkpoints, progress)
         aids: dict[str, Aid] = {"constants": Constants(session, targets, progress)}
         if settings.comparison_tracing == "auto":
-            aids["comparisons"] = Comparisons(session, targets, replayer, monitoring, progress)
+            aids[Comparisons.name] = Comparisons(session, targets, replayer, monitoring, progress)
         self._ledger = Ledger(aids, progress)
         self._sample = Sample() if settings.record_traces == "sample" else None
 
