@@ -6,12 +6,12 @@ as others are, and none is chosen by a version number: each is asked for where i
 
 from __future__ import annotations
 
-import dataclasses
 import importlib
 from collections.abc import Callable
 from typing import Any
 
 import hypothesis
+import msgspec
 from hypothesis.stateful import multiple
 
 #: What was asked for and is not there, as ``module:name``.
@@ -69,8 +69,7 @@ def kind_of(strategy: Any) -> str:
     return kind.__name__ if kind.__module__.partition(".")[0] == "hypothesis" else ""
 
 
-@dataclasses.dataclass(frozen=True)
-class _Reference:
+class _Reference(msgspec.Struct, frozen=True):
     """Stands in a bundle for a value that a rule returned."""
 
     name: str

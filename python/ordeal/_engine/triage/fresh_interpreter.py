@@ -11,7 +11,6 @@ import sys
 from collections import Counter
 from collections.abc import Container, Iterator, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
 from itertools import batched
 from typing import Any
 
@@ -211,8 +210,7 @@ Answer = dict[str, str]
 GIVEN_UP: Answer = {"reason": "others before it took too long"}
 
 
-@dataclass(frozen=True, slots=True)
-class ReplaySettings:
+class ReplaySettings(msgspec.Struct, frozen=True):
     """What all replays share: see ``FreshInterpreter``. ``parent`` is the id of the requesting process."""
 
     arguments: list[str]
