@@ -33,14 +33,14 @@ _count = len
 
 #: What aids cost, measured on five libraries: a step of a replay that observes comparisons takes as long as three
 #: others, in the time of an event two characters are read for their constants, and a function is rewritten in that of
-#: 1,000 events and 5 for each character.
+#: 500 events and 3 for each character.
 OBSERVED_STEPS = 3
 REPLAYED_STEPS = 25  # before the length of the replay is known
 CHARS_OF_EVENT = 2
 PACKAGE = 10_000  # to find its files
-FUNCTIONS = 2_000  # to find those of the targets that have run
-REWRITTEN = 1_000
-REWRITTEN_CHAR = 5
+FUNCTIONS = 1_000  # to find those of the targets that have run
+REWRITTEN = 500
+REWRITTEN_CHAR = 3
 
 
 class Learning(RunListener, ForkedRunListener):
