@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ordeal._base.formatting import JSON_SCHEMA_VERSION, counted, one_line
 
 if TYPE_CHECKING:
-    from ordeal.scaling.law import Doubt, Fit, Interval, Law, Measurement
+    from ordeal.scaling.law import Doubt, Fit, Law, Measurement
     from ordeal.scaling.trials import ScalingResult, TrialPlan, WorkerTrial
 
 _TITLE = "Scaling Analysis (Universal Scaling Law)"
@@ -82,9 +82,9 @@ def scaling_report(result: ScalingResult) -> str:
         "Diagnosis:",
         f"  Contention (sigma): {100 * law.sigma:.1f}% serialized fraction.",
         f"  Coherence (kappa): {law.kappa:.6f} cross-worker sync cost.",
-        *_indented([*_verdicts(result, law, fit), *_circumstances(result)]),
+        *_indented([*_verdicts(result, law), *_circumstances(result)]),
         "Fit:",
-        *_indented(_fit_lines(result, fit)),
+        f"  {_fit_line(result, fit)}",
         "Measurements:",
         *_measurement_lines(result),
     ]
@@ -106,7 +106,7 @@ def _peak(law: Law) -> str:
     return f"{law.peak:.2f}x" if law.optimal_workers <= _OPTIMUM_SHOWN_MAX else f"{law.peak:.2f}x (never reached)"
 
 
-def _verdicts(result: ScalingResult, law: Law, fit: Fit) -> list[str]:
+def _verdicts(result: ScalingResult, law: Law) -> list[str]:
     """Return what the optimum means, and how reliable it is."""
     best, measured = law.optimal_workers, result.analysis.measurements[-1].workers
     lines = []
@@ -118,8 +118,6 @@ def _verdicts(result: ScalingResult, law: Law, fit: Fit) -> list[str]:
         lines.append(
             f"The optimum and the peak lie beyond the {measured} workers measured: they are extrapolated from there."
         )
-    if law.regime == "usl" and (fit.kappa_interval is None or fit.kappa_interval.low == 0):
-        lines.append("The measurements do not rule out that kappa is 0: there may be no peak.")
     if len(result.analysis.measurements) == result.analysis.counts_min:
         lines.append("3 worker counts for 3 unknowns leave nothing to check the law against: measure a fourth.")
     return lines
@@ -136,24 +134,10 @@ def _circumstances(result: ScalingResult) -> list[str]:
     return lines
 
 
-def _fit_lines(result: ScalingResult, fit: Fit) -> list[str]:
-    measurements = result.analysis.measurements
+def _fit_line(result: ScalingResult, fit: Fit) -> str:
     worst = max(range(len(fit.residuals)), key=lambda i: abs(fit.residuals[i]))
-    return [
-        f"sigma: {_interval(fit.sigma_interval)}",
-        f"kappa: {_interval(fit.kappa_interval)}",
-        (
-            f"R^2 {fit.r_squared:.4f}, RMSE {fit.rmse:.3f}x, largest residual {_signed(fit.residuals[worst])}"
-            f" at N={measurements[worst].workers}"
-        ),
-    ]
-
-
-def _interval(interval: Interval | None) -> str:
-    if interval is None:
-        return "no interval: there are as many unknowns as trials, use `--repeat 3`"
-    high = "no limit" if math.isinf(interval.high) else f"{interval.high:.6f}"
-    return f"95% interval {interval.low:.6f} to {high} (Fieller, t-test of the linearised fit)"
+    where = f"{_signed(fit.residuals[worst])} at N={result.analysis.measurements[worst].workers}"
+    return f"R^2 {fit.r_squared:.4f}, RMSE {fit.rmse:.3f}x, largest residual {where}"
 
 
 def _signed(share: float) -> str:
@@ -278,9 +262,7 @@ def _law_record(result: ScalingResult) -> dict[str, Any] | None:
         return None
     return {
         "sigma": law.sigma,
-        "sigma_interval": _interval_record(fit.sigma_interval),
         "kappa": law.kappa,
-        "kappa_interval": _interval_record(fit.kappa_interval),
         "throughput_of_one": fit.single,
         "optimal_workers": _finite(law.optimal_workers),
         "peak_capacity": _finite(law.peak),
@@ -293,10 +275,6 @@ def _fit_record(fit: Fit | None) -> dict[str, Any] | None:
     if fit is None:
         return None
     return {"r_squared": fit.r_squared, "rmse": fit.rmse, "residuals": list(fit.residuals)}
-
-
-def _interval_record(interval: Interval | None) -> list[float | None] | None:
-    return None if interval is None else [interval.low, _finite(interval.high)]
 
 
 def _finite(value: float) -> float | None:

@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from ordeal.errors import GenerationError, Incomplete, NonDeterministicGeneration
-from ordeal.exhaustive.generation import Estimate, Gen, test
+from ordeal.exhaustive.generation import Gen, test
 
-__all__ = ["Estimate", "Gen", "GenerationError", "Incomplete", "NonDeterministicGeneration", "test"]
+__all__ = ["Gen", "GenerationError", "Incomplete", "NonDeterministicGeneration", "test"]

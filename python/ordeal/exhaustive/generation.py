@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-import math
 import re
-import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn, cast, overload
@@ -27,7 +25,7 @@ from ordeal.errors import GenerationError, Incomplete, InfiniteStrategyError, No
 from ordeal.exhaustive.enumerable import EnumerableSource, make_enumerable
 from ordeal.exhaustive.text import failing_case, report_cases
 
-__all__ = ["Estimate", "Gen", "GenerationError", "Incomplete", "NonDeterministicGeneration", "test"]
+__all__ = ["Gen", "GenerationError", "Incomplete", "NonDeterministicGeneration", "test"]
 
 LIMIT = 1_000_000
 COUNT_MAX = 2**63 - 1
@@ -43,18 +41,6 @@ HINTS = {
     "subset": "write `g.subset(items)` with what can be iterated over and has an order: sort a set first",
     "shuffle": "write `g.shuffle(items)` with a list, which is put into each of its orders",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """How many cases there are, by ``probes`` random cases: ``cases``, give or take ``error``, the standard error."""
-
-    cases: float
-    error: float
-    probes: int
-
-    def __str__(self) -> str:
-        return f"about {self.cases:,.0f} cases, give or take {self.error:,.0f}"
 
 
 class Gen(_native.Choices):
@@ -150,36 +136,6 @@ class Gen(_native.Choices):
             raise GenerationError("assume() cannot leave the body of a loop", hint="write `continue` there")
         if not condition:
             raise UnsatisfiedAssumption
-
-    def estimate(self, case: Callable[[Gen], object], *, probes: int = 100, seed: int = 0) -> Estimate:
-        """Estimate the number of cases from ``probes`` random ones: ``case`` is what would be the body of the loop.
-
-        D. E. Knuth, "Estimating the Efficiency of Backtrack Programs", 1975. Shard and limit do not matter.
-
-        Raises:
-            GenerationError: ``case`` is not a function, or a number is out of range.
-        """
-        if not callable(case):
-            raise GenerationError(f"estimate({case!r}) is not a function", hint="write `def case(g): ...` and give it")
-        _check_whole("probes", probes, 2, COUNT_MAX)
-        _check_whole("seed", seed, 0, 2**64 - 1)
-        sizes = [self._probe(case, seed, number) for number in range(probes)]
-        error = statistics.stdev(sizes) / math.sqrt(len(sizes))
-        return Estimate(statistics.fmean(sizes), error, len(sizes))
-
-    def _probe(self, case: Callable[[Gen], object], seed: int, number: int) -> float:
-        odometer = self._odometer
-        odometer.probe(seed, number)
-        odometer.next()
-        before, self._drops = self._drops, True
-        try:
-            case(self)
-            return odometer.suggested_size
-        except UnsatisfiedAssumption:
-            return 0.0
-        finally:
-            self._drops = before
-            odometer.restart()
 
     # -- values of strategies -----------------------------------------------------------------------------------------
 
@@ -290,11 +246,6 @@ def _checked_limit(limit: object) -> int:
     if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= COUNT_MAX:
         raise GenerationError(f"limit is {limit!r}", hint=f"write a number of cases of at least 1, as `limit={LIMIT}`")
     return limit
-
-
-def _check_whole(name: str, value: object, low: int, high: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-        raise GenerationError(f"{name} is {value!r}", hint=f"write a whole number from {low} to {high}")
 
 
 def _checked_path(path: object) -> list[int]:

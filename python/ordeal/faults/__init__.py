@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 from ordeal.faults.call_faults import CallFault, PatchFault
 from ordeal.faults.fault import Fault, LambdaFault, MultiPatchFault, release
-from ordeal.faults.patching import bound_elsewhere
 
 if TYPE_CHECKING:
     from ordeal.faults import concurrency, database, io, network, numerical, randomness, timing
@@ -23,7 +22,6 @@ __all__ = [
     "LambdaFault",
     "MultiPatchFault",
     "PatchFault",
-    "bound_elsewhere",
     "catalog",
     "concurrency",
     "database",

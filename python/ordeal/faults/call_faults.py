@@ -29,8 +29,10 @@ class PatchFault(MultiPatchFault):
     when the fault is first switched on. If it does not exist, a UserWarning says so once and the fault stays off.
 
     A function of a module is replaced under every name that an imported module has for it, so code that did ``from
-    shop.api import charge`` meets the fault too; ``bound_elsewhere`` lists these names and says what is left out.
-    References kept elsewhere are not reached: in containers, default arguments, closures, attributes of objects.
+    shop.api import charge`` meets the fault too. Left out are the standard library, unless the target is in the same
+    package of it, and test runners. A target in another package than the one that defines the function
+    (``shop.orders.sleep``) means only that name. References kept elsewhere are not reached: in containers, default
+    arguments, closures, attributes of objects.
 
     ``wrapper_fn`` is called once in a run, and may be called again whenever another fault on the same target is
     switched, so state such as a counter belongs outside it. If what it returns can hold no state, it is called once.

@@ -1,8 +1,8 @@
 """Faults of databases: locks, deadlocks, lost connections, failing commits and slow queries, with the driver's errors.
 
-The ``target`` of each is the function that makes connections, such as ``"sqlite3.connect"``. Connections are often made
-once and by C code, so it is wrapped for the whole run, and its connections call the faults in each statement. With
-``"sqlalchemy.create_engine"`` the faults act inside SQLAlchemy, on all existing engines.
+The ``target`` of each is ``"sqlite3.connect"`` or ``"sqlalchemy.create_engine"``. Connections are often made once, so
+``sqlite3.connect`` is wrapped for the whole run, and its connections call the faults in each statement. With
+``"sqlalchemy.create_engine"`` the faults act inside SQLAlchemy, on all existing engines, with any driver.
 """
 
 from __future__ import annotations

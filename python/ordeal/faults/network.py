@@ -7,8 +7,8 @@ import errno
 import json
 import math
 import socket
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from email.message import Message
 from typing import Any
 
 from ordeal.faults.arguments import check_every_n, check_fraction, check_seconds, check_status, check_text
@@ -16,7 +16,6 @@ from ordeal.faults.call_faults import CallFault
 from ordeal.faults.fault import made_again
 
 __all__ = [
-    "FaultHeaders",
     "FaultResponse",
     "HTTPFaultError",
     "auth_failure",
@@ -35,33 +34,14 @@ _NAME_NOT_KNOWN = -2
 _TEXT_ATTRIBUTES = ("output_text", "text", "content")
 
 
-class FaultHeaders(Mapping[str, str]):
-    """The headers of a response, with case-insensitive names."""
-
-    def __init__(self, headers: Mapping[str, str]) -> None:
-        self._headers = dict(headers)
-        self._names = {name.lower(): name for name in headers}
-
-    def __getitem__(self, name: str) -> str:
-        return self._headers[self._names[name.lower()]]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._headers)
-
-    def __len__(self) -> int:
-        return len(self._headers)
-
-    def __repr__(self) -> str:
-        return repr(self._headers)
-
-
 @dataclass(frozen=True)
 class FaultResponse:
     """The supposed answer of a server, with the attributes that HTTP clients give a response."""
 
     status_code: int
     text: str
-    headers: Mapping[str, str] = field(default_factory=lambda: FaultHeaders({}))
+    headers: Message = field(default_factory=Message, compare=False)
+    """A mapping whose names are case-insensitive."""
 
     @property
     def content(self) -> bytes:
@@ -84,11 +64,11 @@ class HTTPFaultError(Exception):
 
     def __init__(self, status_code: int, message: str, retry_after: float | None = None) -> None:
         super().__init__(status_code, message, retry_after)
-        # The header has whole seconds.
-        headers = {} if retry_after is None else {"Retry-After": str(math.ceil(retry_after))}
         self.status_code = status_code
         self.retry_after = retry_after
-        self.response = FaultResponse(status_code, message, FaultHeaders(headers))
+        self.response = FaultResponse(status_code, message)
+        if retry_after is not None:
+            self.response.headers["Retry-After"] = str(math.ceil(retry_after))  # the header has whole seconds
 
     def __str__(self) -> str:
         return f"{self.status_code} {self.response.text}"

@@ -1,4 +1,4 @@
-"""Faults of numbers and of tables: results that are not numbers, or have another shape, type, order or size."""
+"""Faults of numbers: results that are not numbers, or have another shape, type, order or size."""
 
 from __future__ import annotations
 
@@ -18,64 +18,6 @@ from ordeal.faults.call_faults import CallFault
 from ordeal.faults.fault import Fault, made_again
 
 Change = Callable[[Any], Any]
-
-
-def is_frame(value: Any) -> bool:
-    """Return whether it is a DataFrame, which exists only if pandas was imported."""
-    pandas = sys.modules.get("pandas")
-    return pandas is not None and isinstance(value, pandas.DataFrame)
-
-
-def is_series(value: Any) -> bool:
-    """Return whether it is a Series."""
-    pandas = sys.modules.get("pandas")
-    return pandas is not None and isinstance(value, pandas.Series)
-
-
-def with_items(value: Any, change: Change) -> Any:
-    """Return a frame or series with every value changed, and the same labels; ``value`` itself if nothing changes."""
-    if is_series(value):
-        return _series_with(value, change)
-    columns = [value.iloc[:, place] for place in range(value.shape[1])]
-    changed = [_series_with(column, change) for column in columns]
-    if all(new is old for new, old in zip(changed, columns, strict=True)):
-        return value
-    made = value.copy()
-    for place, (new, old) in enumerate(zip(changed, columns, strict=True)):
-        if new is not old:
-            made.isetitem(place, new)
-    return made
-
-
-def _series_with(series: Any, change: Change) -> Any:
-    items = series.tolist()
-    changed = [change(item) for item in items]
-    if all(new is old for new, old in zip(changed, items, strict=True)):
-        return series
-    return sys.modules["pandas"].Series(changed, index=series.index, name=series.name)
-
-
-def without(value: Any, key: Any, fill: Any, drop: object) -> Any:
-    """Return a frame without a column, or a series without an item; with ``fill`` instead unless that is ``drop``."""
-    labels = value.columns if is_frame(value) else value.index
-    missing = key if key is not None else next(iter(labels), None)
-    if missing not in labels:
-        return value
-    if fill is drop:
-        return value.drop(columns=missing) if is_frame(value) else value.drop(missing)
-    made = value.copy()
-    made[missing] = fill
-    return made
-
-
-def of_shape(like: Any, zeros: Any) -> Any:
-    """Return the array ``zeros`` as a frame or a series, if ``like`` is one and the number of dimensions is right."""
-    pandas = sys.modules.get("pandas")
-    if is_frame(like) and getattr(zeros, "ndim", 0) == 2:
-        return pandas.DataFrame(zeros)  # type: ignore[union-attr]
-    if is_series(like) and getattr(zeros, "ndim", 0) == 1:
-        return pandas.Series(zeros, name=like.name)  # type: ignore[union-attr]
-    return zeros
 
 
 __all__ = [
@@ -111,13 +53,13 @@ _DROP = _Drop()
 
 @made_again
 def nan_injection(target: str) -> CallFault:
-    """Every number in the result becomes NaN: in lists, tuples, dicts, arrays, frames and what has a ``tolist()``."""
+    """Every number in the result becomes NaN: in lists, tuples, dicts, arrays and what has a ``tolist()``."""
     return CallFault(target, f"nan_injection({target})", after=_replacing_numbers(math.nan))
 
 
 @made_again
 def inf_injection(target: str) -> CallFault:
-    """Every number in the result becomes infinite: in lists, tuples, dicts, arrays, frames, what has a ``tolist()``."""
+    """Every number in the result becomes infinite: in lists, tuples, dicts, arrays, what has a ``tolist()``."""
     return CallFault(target, f"inf_injection({target})", after=_replacing_numbers(math.inf))
 
 
@@ -128,9 +70,7 @@ def wrong_shape(target: str, expected: Sequence[int], actual: Sequence[int]) -> 
     They are a numpy array where numpy is installed, else nested lists. Raises FaultError when one is not a shape.
     """
     right, wrong = _shape("expected", expected), _shape("actual", actual)
-    return CallFault(
-        target, f"wrong_shape({target}, {right}->{wrong})", after=lambda result: of_shape(result, _zeros(wrong))
-    )
+    return CallFault(target, f"wrong_shape({target}, {right}->{wrong})", after=lambda _result: _zeros(wrong))
 
 
 @made_again
@@ -147,7 +87,7 @@ def dtype_drift(target: str, kind: str = "str") -> CallFault:
 
 @made_again
 def partial_batch(target: str, fraction: float = 0.5, min_items: int = 1) -> CallFault:
-    """Only the first ``fraction`` of a list, tuple, array or frame is returned, and ``min_items`` of it at least.
+    """Only the first ``fraction`` of a list, tuple or array is returned, and ``min_items`` of it at least.
 
     Raises FaultError when ``fraction`` is not between 0 and 1, or ``min_items`` is negative.
     """
@@ -158,9 +98,7 @@ def partial_batch(target: str, fraction: float = 0.5, min_items: int = 1) -> Cal
         if not _is_batch(result):
             return result
         count = max(min_items, int(len(result) * fraction))
-        if count >= len(result):
-            return result
-        return result.iloc[:count] if _is_table(result) else result[:count]
+        return result if count >= len(result) else result[:count]
 
     return CallFault(target, f"partial_batch({target}, fraction={fraction}, min_items={min_items})", after=cut)
 
@@ -169,7 +107,7 @@ def partial_batch(target: str, fraction: float = 0.5, min_items: int = 1) -> Cal
 def feature_order_drift(target: str, *, shift: int = 1) -> CallFault:
     """The features of the result move ``shift`` places to the left, and round to the end.
 
-    They are the values of a list, tuple or array, the keys of a dict and the columns of a frame, whose order changes.
+    They are the values of a list, tuple or array, and the keys of a dict, whose order changes.
     In a list of rows and in an array with more than one dimension they move in each row. Raises FaultError when
     ``shift`` is not a whole number.
     """
@@ -181,9 +119,9 @@ def feature_order_drift(target: str, *, shift: int = 1) -> CallFault:
 
 @made_again
 def missing_feature(target: str, key: Any = None, *, fill: Any = _DROP) -> CallFault:
-    """The result, a dict, a list of dicts or a frame, lacks ``key`` (its first key when None), or has ``fill`` for it.
+    """The result, a dict, or a list of dicts, lacks ``key`` (its first key when None), or has ``fill`` for it.
 
-    A key of a frame is a column. What does not have the key is left alone.
+    What does not have the key is left alone.
     """
     return CallFault(
         target, f"missing_feature({target}, key={key!r})", after=lambda result: _without(result, key, fill)
@@ -261,8 +199,6 @@ def _with(value: Any, change: Change) -> Any:
     if isinstance(value, (list, tuple)):
         made = [_with(item, change) for item in value]
         return value if _are_same(made, value) else _like_sequence(value, made)
-    if _is_table(value):
-        return with_items(value, lambda item: _with(item, change))
     if _is_array(value):
         return _array_with(value, change)
     return _with(value.tolist(), change) if hasattr(value, "tolist") else value
@@ -314,13 +250,7 @@ def _is_array(value: Any) -> bool:
     return numpy is not None and isinstance(value, numpy.ndarray)
 
 
-def _is_table(value: Any) -> bool:
-    return is_frame(value) or is_series(value)
-
-
 def _is_batch(value: Any) -> bool:
-    if _is_table(value):
-        return True
     if isinstance(value, (list, tuple)):
         return not hasattr(value, "_make")
     if getattr(value, "ndim", 1) == 0:
@@ -358,12 +288,6 @@ def _reordered(value: Any, shift: int) -> Any:
             rows = [_reordered(row, shift) for row in value]
             return value if _are_same(rows, value) else _like_sequence(value, rows)
         return _like_sequence(value, _rotated(list(value), shift)) if value and shift % len(value) else value
-    if _is_table(value):
-        width = value.shape[-1]
-        places = _rotated(list(range(width)), shift)
-        if not width or not shift % width:
-            return value
-        return value.iloc[:, places] if is_frame(value) else value.iloc[places]
     if _is_array(value) and value.ndim:
         return sys.modules["numpy"].roll(value, -shift, axis=-1)
     return value
@@ -378,8 +302,6 @@ def _without(value: Any, key: Any, fill: Any) -> Any:
     if isinstance(value, (list, tuple)):
         rows = [_without(row, key, fill) if isinstance(row, dict) else row for row in value]
         return value if _are_same(rows, value) else _like_sequence(value, rows)
-    if _is_table(value):
-        return without(value, key, fill, _DROP)
     if not isinstance(value, dict):
         return value
     missing = next(iter(value), None) if key is None else key

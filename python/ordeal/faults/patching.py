@@ -238,54 +238,23 @@ def _bindings_to_patch(owner: Any, attribute: str, original: Any) -> list[tuple[
     It must if the target is in the package that defines the function. A target in another package names the import of a
     foreign function (`shop.orders.sleep`) and means only that binding.
     """
-    if not _is_at_home(owner, original):
+    if not isinstance(owner, ModuleType) or not callable(original):
         return []
+    if _package(getattr(original, "__module__", None) or "") != _package(owner.__name__):
+        return []
+    # The function itself, and its stand-ins while a fault is on.
+    forms = [original, *(site.installed for site in _sites.values() if site.original is original)]
     return [
         (module, name)
-        for module, name in _native.module_bindings(_forms_of(original))
+        for module, name in _native.module_bindings(forms)
         if (module is not owner or name != attribute) and _may_patch(module.__name__, owner.__name__)
     ]
-
-
-def _forms_of(original: Any) -> list[Any]:
-    """Return the function itself, and its stand-ins while a fault is on."""
-    return [original, *(site.installed for site in _sites.values() if site.original is original)]
-
-
-def _is_at_home(owner: Any, original: Any) -> bool:
-    """Return whether it is a function of a module in the package that defines it."""
-    if not isinstance(owner, ModuleType) or not callable(original):
-        return False
-    return _package(getattr(original, "__module__", None) or "") == _package(owner.__name__)
 
 
 def _may_patch(module_name: str, owner_name: str) -> bool:
     if _package(module_name) == "<stdlib>" or _package(module_name) in _MACHINERY:
         return module_name.partition(".")[0] == owner_name.partition(".")[0]
     return True
-
-
-def bound_elsewhere(target: str) -> list[str]:
-    """Return the other names, as "module.name", under which the function of ``target`` is bound in imported modules.
-
-    A fault on ``target`` acts on all of them, because ``from shop.api import charge`` makes another name that replacing
-    ``shop.api.charge`` would not reach. Left out are the standard library (unless the target is in the same module or
-    package of it) and test runners such as Hypothesis and pytest. A target in another package than the one that defines
-    the function (``shop.orders.sleep``) means only that name, so the list is empty.
-
-    Raises FaultError when the target is not a dotted path or does not exist.
-    """
-    owner, attribute = _resolved(target)
-    with _lock:
-        found = _bindings_to_patch(owner, attribute, _original(owner, attribute))
-    return [f"{module.__name__}.{name}" for module, name in found]
-
-
-def _resolved(target: str) -> tuple[Any, str]:
-    try:
-        return TargetPath(target).resolve()
-    except UnresolvedTargetError as error:
-        raise FaultError(f"cannot resolve target {error}") from error
 
 
 def _original(owner: Any, attribute: str) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -92,21 +91,3 @@ def shown(value: Any) -> str:
     """``value`` as a message shows it: its repr, cut to what a line can hold."""
     text = repr(value)
     return text if len(text) <= SHOWN_MAX else f"{text[:SHOWN_MAX]}..."
-
-
-def is_frame(value: Any) -> bool:
-    """Whether it is a DataFrame. Only who has imported pandas can have one."""
-    pandas = sys.modules.get("pandas")
-    return pandas is not None and isinstance(value, pandas.DataFrame)
-
-
-def is_table(value: Any) -> bool:
-    """Whether it is a DataFrame or a Series."""
-    pandas = sys.modules.get("pandas")
-    return pandas is not None and isinstance(value, (pandas.DataFrame, pandas.Series))
-
-
-def is_missing(value: Any) -> bool:
-    """Whether it is what pandas has where a value is missing."""
-    pandas = sys.modules.get("pandas")
-    return pandas is not None and (value is pandas.NA or value is pandas.NaT)

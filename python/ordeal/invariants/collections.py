@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 from ordeal.errors import ConfigError
-from ordeal.invariants.check import Invariant, is_frame, shown
+from ordeal.invariants.check import Invariant, shown
 
 
 def monotonic(*, strict: bool = False) -> Invariant:
@@ -90,12 +90,9 @@ def _is_hashable(mark: Any) -> bool:
 
 
 def _items(value: Any) -> Iterable[Any]:
-    """The items of a collection; those of an array as Python's own values, for these can be compared.
-
-    The items of a frame are its rows.
-    """
-    if is_frame(value):
-        return list(value.itertuples(index=False, name=None))
+    """The items of a collection; those of an array as Python's own values, for these can be compared."""
+    if hasattr(value, "to_numpy"):  # a frame, whose items are its rows, or a series
+        value = value.to_numpy()
     if hasattr(value, "tolist"):
         value = value.tolist()
     if isinstance(value, Iterable):

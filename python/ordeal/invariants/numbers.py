@@ -10,7 +10,7 @@ from numbers import Number
 from typing import Any
 
 from ordeal.errors import ConfigError
-from ordeal.invariants.check import Invariant, is_frame, is_missing, is_table, shown
+from ordeal.invariants.check import Invariant, shown
 
 Complaint = Callable[[Any], str | None]
 
@@ -115,16 +115,12 @@ def _variance(numbers: list[float]) -> float:
 
 def _numbers(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
     """Every number in ``value`` with the way to it; of a mapping, those of its values."""
-    if is_frame(value):
-        for place, label in enumerate(value.columns):
-            yield from _numbers(value.iloc[:, place], f"{path}[{label!r}]")
-        return
+    if hasattr(value, "to_numpy"):
+        value = value.to_numpy()
     if hasattr(value, "tolist"):
         value = value.tolist()
     if isinstance(value, Number):
         yield path, value
-    elif is_missing(value):
-        yield path, math.nan
     elif isinstance(value, Mapping):
         for key, item in value.items():
             yield from _numbers(item, f"{path}[{key!r}]")
@@ -141,7 +137,7 @@ def _numeric_array(value: Any) -> Any:
     There is none unless somebody has imported numpy.
     """
     numpy = sys.modules.get("numpy")
-    if is_table(value):
+    if hasattr(value, "to_numpy"):
         value = value.to_numpy()
     if numpy is None or not isinstance(value, numpy.ndarray) or value.dtype.kind not in "biufc":
         return None

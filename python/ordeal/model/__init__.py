@@ -5,7 +5,7 @@ from __future__ import annotations
 from ordeal.errors import DivergenceError
 from ordeal.model.call_result import same
 from ordeal.model.laws import Idempotence, Incremental, RoundTrip, TwoImplementations, Undo
-from ordeal.model.operation import VacuousOpWarning, op
+from ordeal.model.operation import op
 from ordeal.model.pair import Pair
 
 __all__ = [
@@ -16,7 +16,6 @@ __all__ = [
     "RoundTrip",
     "TwoImplementations",
     "Undo",
-    "VacuousOpWarning",
     "op",
     "same",
 ]

@@ -29,7 +29,6 @@ class Idempotence(Oracle):
         (first_args, first_kwargs), (again_args, again_kwargs) = for_two((args, kwargs))
         result = self._awaited(function(self, *first_args, **first_kwargs))
         once = self._seen(self.impl)
-        self._count_view(once)
         try:
             self._awaited(function(self, *again_args, **again_kwargs))
         except PASSED_ON:
@@ -86,7 +85,6 @@ class Incremental(ComparingMachine, Oracle):
                 hint="build a new system from `source`, and return it",
             )
         ours, theirs = self._seen(self.impl), self._seen(built)
-        self._count_view(ours)
         if not self.equal(ours, theirs):
             raise self._differ(f"after {self._current_op}", ours, theirs)
 
@@ -125,7 +123,6 @@ class RoundTrip(ComparingMachine, Oracle):
 
     def _compare_views(self) -> None:
         before = self._seen(self.impl)
-        self._count_view(before)
         dumped = self._dumped()
         after = self._seen(self.impl)
         if not self.equal(before, after):
@@ -224,7 +221,6 @@ class TwoImplementations(ComparingMachine, Oracle):
         ours = self._outcome(function, one, *for_one)
         theirs = self._outcome(function, other, *for_other)
         self._both_raised = ours.error is not None and theirs.error is not None
-        self._had_effect = self._had_effect or ours.result is not None or theirs.result is not None
         itself = ours.result is one and theirs.result is other and ours.error is theirs.error
         if not itself and not agree(ours, theirs, self.equal, self.errors):
             returned = ours.error is None and theirs.error is None
@@ -250,7 +246,6 @@ class TwoImplementations(ComparingMachine, Oracle):
 
     def _compare_views(self) -> None:
         ours, theirs = self._seen(self.impl), self._seen(self.other)
-        self._count_view(ours)
         if not self.equal(ours, theirs):
             raise self._differ(f"after {self._current_op} the views differ", ours, theirs)
 
@@ -330,8 +325,6 @@ class Undo(Oracle):
             self._forget()
         result = self._awaited(function(self, *args, **kwargs))
         after = self._seen(self.impl)
-        self._last_seen = before
-        self._count_view(after)
         # Even one that changes nothing may make it impossible to redo.
         self._undone.clear()
         if not self.equal(before, after):

@@ -1,13 +1,10 @@
-"""Operations: rules of machines that compare, and how often one had an effect."""
+"""Operations: rules of machines that compare."""
 
 from __future__ import annotations
 
 import functools
 import inspect
-import sys
-import warnings
 from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from hypothesis import strategies as st
@@ -19,127 +16,37 @@ from ordeal.errors import MachineError
 from ordeal.model.call_result import awaited
 from ordeal.swarm.weights import BASE_MAX, WEIGHT_MARKER
 
-#: After this many calls without an effect, in this many runs, an operation is called vacuous. A single run may lack
-#: what would give it one, because runs leave out operations.
-VACUOUS_CALLS = 200
-VACUOUS_RUNS = 60
-
 OP_MARKER = "ordeal_op"
 #: Exceptions that end a rule for a reason other than the system's behaviour.
 PASSED_ON = (AssertionError, HypothesisException, MachineError, RuleTimeoutError)
 
 
-class VacuousOpWarning(UserWarning):
-    """An operation has never had an effect, so it tests nothing."""
-
-    # It has always been a name of this package.
-    __module__ = "ordeal.model"
-
-
-@dataclass(slots=True)
-class _Silence:
-    """How often an operation was called, and in how many runs, before it first had an effect."""
-
-    calls: int = 0
-    runs: int = 0
-
-    @property
-    def is_vacuous(self) -> bool:
-        return self.calls >= VACUOUS_CALLS and self.runs >= VACUOUS_RUNS
-
-
 class OperationMachine(ChaosTest):
-    """A machine whose rules are operations, under ``@op``. It warns of those that never have an effect."""
+    """A machine whose rules are operations, under ``@op``."""
 
     swarm: ClassVar[bool | str] = "sizes"
     """As for ``ChaosTest``, but "sizes" unless said otherwise: what is filled only grows while little is taken out."""
 
-    _silences: ClassVar[dict[str, _Silence]] = {}
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Raises MachineError when an attribute of the class body cannot be used."""
-        super().__init_subclass__(**kwargs)
-        cls._silences = {name: _Silence() for name in operations_of(cls)}
-
     def __init__(self) -> None:
         super().__init__()
         self._ops = 0
-        self._had_effect = False
         self._both_raised = False
-        self._silent_ops: set[str] = set()
 
     _current_op = "operation"
-
-    def teardown(self) -> None:
-        """Count the run, for operations without an effect, then end it."""
-        try:
-            self._count_run(sys.exception())
-        finally:
-            super().teardown()
 
     def _perform(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run the body of an operation, and return what goes to its targets."""
         return function(self, *args, **kwargs)
 
-    def _state_text(self) -> str:
-        """Return the visible state as a text that changes with it; empty if nothing of it can be seen."""
-        return ""
-
     def _awaited(self, result: Any) -> Any:
         is_awaited = inspect.isawaitable(result) or isinstance(result, AsyncIterator)
         return self.run_coroutine(awaited(result)) if is_awaited else result
 
-    # -----------------------------------------------------------------------------------------------------------------
-    # Operations that do nothing
-
     def _run_op(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        name = self._current_op = function.__name__
-        self._had_effect, self._both_raised = False, False
-        seen = self._seen_text(name)
+        self._current_op, self._both_raised = function.__name__, False
         result = self._perform(function, args, kwargs)
         self._ops += 1
-        if seen is not None:
-            self._count_effect(name, seen)
         return result
-
-    def _seen_text(self, name: str) -> str | None:
-        """Return the visible state, until the operation is known to have an effect."""
-        return self._state_text() if name in self._silences else None
-
-    def _count_effect(self, name: str, seen: str) -> None:
-        silent_success = not seen and not self._both_raised
-        self._count_call(name, self._had_effect or silent_success or self._seen_text(name) != seen)
-
-    def _count_call(self, name: str, had_effect: bool) -> None:
-        if name not in self._silences:
-            return
-        if had_effect:
-            del self._silences[name]
-        else:
-            self._silences[name].calls += 1
-            self._silent_ops.add(name)
-
-    def _count_run(self, error: BaseException | None) -> None:
-        """Count a run for each operation without an effect so far, and warn of the vacuous ones."""
-        if isinstance(error, Exception) and not isinstance(error, HypothesisException):
-            # From now on failing runs are replayed and shrunk, which says nothing about operations.
-            self._silences.clear()
-        if error is not None:
-            return
-        for name in sorted(self._silent_ops & self._silences.keys()):
-            silence = self._silences[name]
-            silence.runs += 1
-            if silence.is_vacuous:
-                del self._silences[name]
-                self._warn(name, silence)
-
-    def _warn(self, name: str, silence: _Silence) -> None:
-        warnings.warn(
-            f"vacuous op: {type(self).__name__}.{name} was called {silence.calls} times in {silence.runs} runs and "
-            "never changed or returned anything; choose arguments that the system knows",
-            VacuousOpWarning,
-            stacklevel=1,
-        )
 
 
 def operations_of(cls: type) -> list[str]:

@@ -70,8 +70,6 @@ class Oracle(OperationMachine):
         impl = made(type(self), "impl", "")
         super().__init__()
         self.impl = impl
-        self._last_seen: Any = None
-        self._uncounted_op = ""
 
     def equal(self, ours: Any, theirs: Any) -> bool:
         """Return whether two views are as good as equal; by default, see ``same``."""
@@ -102,18 +100,6 @@ class Oracle(OperationMachine):
                 f"{type(self).__name__}.view() returned {shown(seen)}, which cannot be copied: {error}",
                 hint="return lists, dictionaries, texts and numbers",
             ) from None
-
-    def _seen_text(self, name: str) -> None:
-        # To look at the state for the sake of a warning would change what coverage sees of a run. What the comparison
-        # looks at anyway must do: see _count_view.
-        self._uncounted_op = name
-
-    def _count_view(self, seen: Any) -> None:
-        """Note the view after a step: an operation that came before had an effect if it changed."""
-        name, self._uncounted_op = self._uncounted_op, ""
-        before, self._last_seen = self._last_seen, seen
-        if name in self._silences and before is not None:
-            self._count_call(name, self._had_effect or not self.equal(before, seen))
 
     def _differ(self, what: str, ours: Any, theirs: Any, *, operation: str | None = None) -> DivergenceError:
         """Return the error for two views that differ."""

@@ -11,9 +11,9 @@ from typing import Any, ClassVar
 from ordeal.errors import DivergenceError, MachineError
 from ordeal.model.call_result import CallEnd, Sides, agree, for_two, materialized, outcome_of, same, shown
 from ordeal.model.definition import ComparingMachine, check_errors, made, maker
-from ordeal.model.operation import PASSED_ON, VacuousOpWarning, op
+from ordeal.model.operation import PASSED_ON, op
 
-__all__ = ["DivergenceError", "Pair", "VacuousOpWarning", "op", "same"]
+__all__ = ["DivergenceError", "Pair", "op", "same"]
 
 Equal = Callable[[Any, Any], bool]
 
@@ -122,7 +122,6 @@ class Pair(ComparingMachine):
 
     def _compared(self, call: Callable[[], str | None], ours: CallEnd, theirs: CallEnd, equal: Equal | None) -> Any:
         self._both_raised = ours.error is not None and theirs.error is not None
-        self._had_effect = self._had_effect or ours.result is not None or theirs.result is not None
         if self._agree(ours, theirs, equal or self.equal):
             return None if self._both_raised else ours.result
         returned = ours.error is None and theirs.error is None

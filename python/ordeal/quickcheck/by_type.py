@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import importlib
-import sys
 import types
 from collections.abc import Callable, Iterator
 from itertools import chain
@@ -50,8 +48,7 @@ def strategy_for_type(tp: Any) -> SearchStrategy[Any]:
     """Return a strategy for values of the type ``tp``, as in type hints.
 
     Knows the plain types, lists, tuples, sets, dictionaries, unions, ``Literal``, ``NewType``, type aliases and
-    dataclasses, including recursive and generic ones, and the frames, series and indexes of pandas; for other types,
-    any type that Hypothesis knows.
+    dataclasses, including recursive and generic ones; for other types, any type that Hypothesis knows.
 
     Raises:
         ConfigError: no value of the type can be made.
@@ -153,30 +150,7 @@ def _is_unpacked(part: Any) -> bool:
     return bool(getattr(part, "__unpacked__", False)) or get_origin(part) is Unpack
 
 
-def _from_pandas(tp: Any) -> SearchStrategy[Any] | None:
-    """Return a strategy for non-empty frames, series and indexes; None for any other type."""
-    pandas = sys.modules.get("pandas")
-    if pandas is None or tp not in (pandas.DataFrame, pandas.Series, pandas.Index):
-        return None
-    made: Any = importlib.import_module("hypothesis.extra.pandas")
-    index = made.range_indexes(max_size=KEYS_MAX)
-    whole, real = biased.integers(-(2**63), 2**63 - 1), biased.floats()
-    if tp is pandas.Index:
-        return made.indexes(elements=whole, dtype="int64", max_size=KEYS_MAX)  # type: ignore[no-any-return]
-    if tp is pandas.Series:
-        return made.series(elements=real, dtype="float64", index=index)  # type: ignore[no-any-return]
-    columns = [
-        made.column("whole", elements=whole, dtype="int64"),
-        made.column("real", elements=real, dtype="float64"),
-        made.column("text", elements=biased.strings(max_size=KEYS_MAX), dtype=object),
-    ]
-    return made.data_frames(columns, index=index)  # type: ignore[no-any-return]
-
-
 def _from_hypothesis(tp: Any) -> SearchStrategy[Any]:
-    from_pandas = _from_pandas(tp)
-    if from_pandas is not None:
-        return from_pandas
     try:
         strategy: SearchStrategy[Any] = st.from_type(tp)
         strategy.validate()

@@ -21,9 +21,6 @@ KAPPA_MIN = 1e-4
 # If throughput hardly changes, no variance is left to explain, and R^2 is low however well the law fits.
 _RESIDUAL_SMALL = 0.05
 
-#: The throughput of one worker, sigma and kappa.
-_UNKNOWNS = 3
-
 
 class Interval(NamedTuple):
     """From ``low`` to ``high``, both included; ``high`` may be infinite."""
@@ -94,15 +91,11 @@ class Fit:
     """A law with how well it describes the measurements.
 
     ``single`` is the throughput of one worker by the fit; the measured one is as noisy as any other, so it is no fixed
-    point. The intervals hold the true value in 95 of 100 cases, if the law is right and the trials are independent with
-    errors in proportion to the throughput; they are ``None`` without trials to spare. ``rmse`` is in throughputs of one
-    worker. ``residuals`` are measured / fitted - 1, one for each measurement.
+    point. ``rmse`` is in throughputs of one worker. ``residuals`` are measured / fitted - 1, one for each measurement.
     """
 
     law: Law
     single: float
-    sigma_interval: Interval | None
-    kappa_interval: Interval | None
     r_squared: float
     rmse: float
     residuals: tuple[float, ...]
@@ -197,12 +190,11 @@ _Columns = Callable[[Fraction], _Row]
 
 
 class _Group(NamedTuple):
-    """The trials of one worker count: their number, the mean of y, the sum of its squared deviations, the weight."""
+    """The trials of one worker count: their number, the mean of y, and the weight."""
 
     workers: Fraction
     trials: int
     mean: Fraction
-    deviation: Fraction
     weight: Fraction
 
 
@@ -229,16 +221,14 @@ def _fit(measurements: Sequence[Measurement]) -> Fit:
     groups = [_group(measurement) for measurement in measurements]
     # The best point of a convex region is the best of those faces whose own best point lies in the region: try all six.
     candidates = [face.spread(_solve(groups, face.columns)) for face in _FACES]
-    a, b, c = min((each for each in candidates if _within_bounds(each)), key=lambda each: _cost(groups, each))
+    within = [(a, b, c) for a, b, c in candidates if a > 0 and 0 <= b <= a and c >= 0]
+    a, b, c = min(within, key=lambda each: _cost(groups, each))
     law, single = Law(float(b / a), float(c / a)), float(1 / a)
-    sigma, kappa = _intervals(groups, law)
     expected = [single * law.capacity(measurement.workers) for measurement in measurements]
     errors = [measurement.mean - value for measurement, value in zip(measurements, expected, strict=True)]
     return Fit(
         law=law,
         single=single,
-        sigma_interval=sigma,
-        kappa_interval=kappa,
         r_squared=_r_squared([measurement.mean for measurement in measurements], errors),
         rmse=math.sqrt(math.fsum(error**2 for error in errors) / len(errors)) / single,
         residuals=tuple(error / value for error, value in zip(errors, expected, strict=True)),
@@ -251,13 +241,7 @@ def _group(measurement: Measurement) -> _Group:
     # Rounded to floats: exact quotients of many trials would only make the numbers long.
     times = [Fraction(float(each)) for each in times]
     mean = Fraction(float(sum(times, _ZERO) / len(times)))
-    deviation = sum(((each - mean) ** 2 for each in times), _ZERO)
-    return _Group(workers, len(times), mean, deviation, Fraction(float(1 / mean**2)))
-
-
-def _within_bounds(coefficients: _Row) -> bool:
-    a, b, c = coefficients
-    return a > 0 and 0 <= b <= a and c >= 0
+    return _Group(workers, len(times), mean, Fraction(float(1 / mean**2)))
 
 
 def _cost(groups: Sequence[_Group], coefficients: _Row) -> Fraction:
@@ -271,25 +255,18 @@ def _dot(left: _Row, right: _Row) -> Fraction:
     return sum((x * y for x, y in zip(left, right, strict=True)), _ZERO)
 
 
-def _normal_matrix(groups: Sequence[_Group], columns: _Columns) -> list[list[Fraction]]:
-    size = len(columns(Fraction(1)))
-    matrix = [[_ZERO] * size for _ in range(size)]
-    for group in groups:
-        row = columns(group.workers)
-        for i in range(size):
-            for j in range(size):
-                matrix[i][j] += group.trials * group.weight * row[i] * row[j]
-    return matrix
-
-
 def _solve(groups: Sequence[_Group], columns: _Columns) -> _Row:
     """Return the weighted least squares of the columns, without bounds."""
     size = len(columns(Fraction(1)))
     right = [_ZERO] * size
+    matrix = [[_ZERO] * size for _ in range(size)]
     for group in groups:
-        for i, value in enumerate(columns(group.workers)):
-            right[i] += group.trials * group.weight * value * group.mean
-    return tuple(_dot(tuple(row), tuple(right)) for row in _inverse(_normal_matrix(groups, columns)))
+        row, weight = columns(group.workers), group.trials * group.weight
+        for i in range(size):
+            right[i] += weight * row[i] * group.mean
+            for j in range(size):
+                matrix[i][j] += weight * row[i] * row[j]
+    return tuple(_dot(tuple(row), tuple(right)) for row in _inverse(matrix))
 
 
 def _inverse(matrix: list[list[Fraction]]) -> list[list[Fraction]]:
@@ -310,58 +287,3 @@ def _r_squared(values: Sequence[float], errors: Sequence[float]) -> float:
     total = math.fsum((value - mean) ** 2 for value in values)
     left = math.fsum(error**2 for error in errors)
     return 1 - left / total if total else float(left == 0)
-
-
-# The intervals. sigma and kappa are quotients of coefficients, so Fieller's theorem gives them: the values r for which
-# a t-test does not reject b - r a = 0 (E. C. Fieller, "Some Problems in Interval Estimation", J. R. Stat. Soc. B 16,
-# 1954). It is exact for a linear fit with normal errors, where an error of the denominator would spoil b / a +- t s.
-
-
-def _intervals(groups: Sequence[_Group], law: Law) -> tuple[Interval | None, Interval | None]:
-    """Return the 95 % intervals of sigma and kappa, cut to the bounds."""
-    freedom = sum(group.trials for group in groups) - _UNKNOWNS
-    if freedom < 1:
-        return None, None
-    free = _solve(groups, _FREE.columns)
-    left = _cost(groups, free) + sum((group.weight * group.deviation for group in groups), _ZERO)
-    scale = left / freedom * Fraction(student_t(freedom)) ** 2
-    error = [[scale * value for value in row] for row in _inverse(_normal_matrix(groups, _FREE.columns))]
-    return (
-        _within(_quotient_interval(free, error, 1), law.sigma, 1.0),
-        _within(_quotient_interval(free, error, 2), law.kappa, math.inf),
-    )
-
-
-def _quotient_interval(free: _Row, error: list[list[Fraction]], i: int) -> Interval:
-    """Return where ``(free[i] - r free[0])^2 <= error[i][i] - 2 r error[0][i] + r^2 error[0][0]`` holds."""
-    square = float(free[0] ** 2 - error[0][0])
-    half = float(free[0] * free[i] - error[0][i])
-    constant = float(free[i] ** 2 - error[i][i])
-    if square <= 0:
-        return Interval(-math.inf, math.inf)  # the throughput of one worker is not known to be finite
-    root = math.sqrt(max(0.0, half**2 - square * constant))
-    return Interval((half - root) / square, (half + root) / square)
-
-
-def _within(interval: Interval, estimate: float, highest: float) -> Interval:
-    """Cut an interval to the bounds. If a bound moved the estimate out of it, extend it to the estimate."""
-    low, high = max(0.0, interval.low), min(highest, interval.high)
-    return Interval(min(low, estimate), max(high, estimate))
-
-
-_STUDENT_T = {1: 12.7062, 2: 4.3027, 3: 3.1824, 4: 2.7764}
-_NORMAL = 1.959964
-
-
-def student_t(freedom: int) -> float:
-    """Return the 97.5 % point of Student's t: a table, and from 5 on the Cornish-Fisher expansion, off by < 0.002."""
-    if freedom in _STUDENT_T:
-        return _STUDENT_T[freedom]
-    z = _NORMAL
-    terms = (
-        z,
-        (z**3 + z) / 4,
-        (5 * z**5 + 16 * z**3 + 3 * z) / 96,
-        (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
-    )
-    return math.fsum(term / freedom**power for power, term in enumerate(terms))

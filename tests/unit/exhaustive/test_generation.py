@@ -172,7 +172,7 @@ def test_of_wants_a_strategy() -> None:
         values(lambda g: g.of(3))  # type: ignore[arg-type]
 
 
-# -- parts, limit, estimate -------------------------------------------------------------------------------------------
+# -- parts, limit ----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("count", range(1, 9))
@@ -204,26 +204,6 @@ def test_the_limit_is_never_a_silent_pass() -> None:
 def test_a_limit_is_a_positive_number(limit: Any) -> None:
     with pytest.raises(GenerationError, match="limit is"):
         Gen(limit=limit)
-
-
-def test_estimate_comes_near_the_number_of_cases() -> None:
-    estimate = Gen().estimate(lambda g: [g.range(0, 2) for _ in range(g.index(4))], probes=2_000)
-    assert estimate.probes == 2_000
-    assert abs(estimate.cases - 40) < 5 * estimate.error
-    assert str(estimate).startswith("about ")
-    assert estimate == Gen().estimate(lambda g: [g.range(0, 2) for _ in range(g.index(4))], probes=2_000)
-
-
-def test_estimate_leaves_out_what_is_filtered() -> None:
-    estimate = Gen().estimate(lambda g: g.of(st.integers(0, 9).filter(lambda x: x % 2)), probes=1_000)
-    assert abs(estimate.cases - 5) < 5 * estimate.error
-
-
-@pytest.mark.parametrize("options", [{"probes": 1}, {"probes": "many"}, {"seed": -1}, {"seed": 2**64}, {"case": 5}])
-def test_an_estimate_is_of_a_function_by_some_probes(options: dict[str, Any]) -> None:
-    with pytest.raises(GenerationError) as raised:
-        Gen().estimate(**{"case": lambda g: g.bool(), **options})
-    assert raised.value.hint
 
 
 # -- failures, replay, tests that change their mind -------------------------------------------------------------------

@@ -14,10 +14,11 @@ import pytest
 from ordeal import Explorer
 from ordeal._engine.replay.rerun import ReplayStatus, ablate_faults, rerun, shrink
 from ordeal._report.replay import replay_steps
+from ordeal.errors import FaultError
 from ordeal.faults import database
 from ordeal.trace import Trace
 
-from ..samples.bank import CarefulReportedChaos, ReportedChaos
+from ..samples.bank import CarefulReportedChaos, ReportedChaos, SessionChaos
 
 CONNECT = "sqlite3.connect"
 
@@ -211,6 +212,13 @@ def test_without_a_run_it_acts_on_what_is_connected_meanwhile() -> None:
     shop()
 
 
+@pytest.mark.parametrize("target", ["sqlite3.Connection", "sqlite3.apilevel"])
+def test_only_what_connects_can_be_aimed_at(target: str) -> None:
+    with pytest.raises(FaultError, match="acts on connections of sqlite3 and of SQLAlchemy") as raised:
+        database.locked(target).activate()
+    assert "sqlalchemy.create_engine" in str(raised.value)
+
+
 # ---------------------------------------------------------------------------------------------------------------------
 # In a machine
 
@@ -274,3 +282,55 @@ def test_nothing_is_left_when_a_constructor_fails() -> None:
     result = Explorer(Unmade, seed=1, workers=1).run(max_runs=3)
     assert "no bank" in str(result.failures[0].error)
     assert sqlite3.connect is before
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Inside SQLAlchemy
+
+
+ENGINES = "sqlalchemy.create_engine"
+
+
+@pytest.fixture
+def alchemy() -> Any:
+    return pytest.importorskip("sqlalchemy")
+
+
+def test_sqlalchemy_wraps_what_a_driver_would_raise(in_run: Any, alchemy: Any, tmp_path: Path) -> None:
+    locked, commits, lost, deadlock = in_run(
+        *(make(ENGINES) for make in (database.locked, database.commit_failure, database.lost_connection)),
+        database.deadlock(ENGINES),
+    )
+    engine = alchemy.create_engine(f"sqlite:///{tmp_path / 'shop.db'}")
+    with engine.begin() as connection:
+        connection.execute(alchemy.text("CREATE TABLE item (name TEXT)"))
+    insert = alchemy.text("INSERT INTO item VALUES ('kettle')")
+
+    def store() -> None:
+        with engine.begin() as connection:
+            connection.execute(insert)
+
+    for fault, message in (locked, "database is locked"), (commits, "disk I/O error"), (deadlock, "deadlock detected"):
+        with fault, pytest.raises(alchemy.exc.OperationalError) as raised:
+            store()
+        assert type(raised.value.orig) is sqlite3.OperationalError
+        assert str(raised.value.orig) == message
+        assert fault.observed.hits == 1
+    with lost, pytest.raises(alchemy.exc.ProgrammingError, match="closed database") as lost_it:
+        store()
+    assert lost_it.value.connection_invalidated
+    store()
+    with engine.connect() as connection:
+        assert connection.scalar(alchemy.text("SELECT count(*) FROM item")) == 1
+    engine.dispose()
+
+
+def test_a_bug_behind_a_session_is_found_and_replayed(alchemy: Any) -> None:
+    del alchemy
+    result = Explorer(SessionChaos, seed=1, workers=1).run(max_runs=50)
+    failure = result.failures[0]
+    assert failure.necessary_faults == {"commit_failure(sqlalchemy.create_engine)": True}
+    assert "# commit_failure(sqlalchemy.create_engine) hits COMMIT" in failure.program
+    assert failure.trace is not None
+    assert rerun(failure.trace).status is ReplayStatus.REPRODUCED
+    assert result.snapshot_kind == "replay"

@@ -19,7 +19,6 @@ from ordeal.faults import (
     LambdaFault,
     MultiPatchFault,
     PatchFault,
-    bound_elsewhere,
     catalog,
     concurrency,
     database,
@@ -250,7 +249,6 @@ def test_release_names_a_fault_that_leaks(shop: Any) -> None:
     with pytest.raises(FaultError, match=r"fault 'leaky' is still in effect after reset\(\)\nhint: .* of Leaky must"):
         release([fault])
     PatchFault._do_deactivate(fault)
-    assert bound_elsewhere("shop_app.api.charge")
 
 
 # catalog
@@ -258,7 +256,7 @@ def test_release_names_a_fault_that_leaks(shop: Any) -> None:
 
 def test_the_catalog_lists_every_fault_of_the_families() -> None:
     entries = {entry["name"]: entry for entry in catalog()}
-    types = {"FaultHeaders", "FaultResponse", "HTTPFaultError"}
+    types = {"FaultResponse", "HTTPFaultError"}
     families = (timing, io, numerical, network, concurrency, database)
     assert set(entries) == {name for family in families for name in family.__all__} - types
     assert entries["timeout"]["qualname"] == "ordeal.faults.timing.timeout"

@@ -40,9 +40,9 @@ def test_rate_limited_says_when_to_come_again(api: Any, seconds: float, header: 
     error = caught.value
     assert (error.status_code, error.retry_after) == (429, seconds)
     headers = error.response.headers
-    assert headers == {"Retry-After": header}
+    assert dict(headers) == {"Retry-After": header}
     assert headers["retry-after"] == headers.get("RETRY-AFTER") == header
-    assert (len(headers), "other" in headers, repr(headers)) == (1, False, f"{{'Retry-After': '{header}'}}")
+    assert (len(headers), "other" in headers) == (1, False)
 
 
 def test_the_error_can_be_copied_and_sent_between_processes() -> None:

@@ -79,9 +79,9 @@ def test_of_numbers() -> None:
         assert complaint(invariant, good) == ""
         assert complaint(invariant, good["a"]) == ""
     bad = good.assign(b=[0.5, float("nan")])
-    assert "value['b'][1] is nan" in complaint(finite, bad)
+    assert "value[1][1] is nan" in complaint(finite, bad)
     assert "value[1] is nan" in complaint(no_nan, bad["b"])
-    assert "value['a'][1] is 2, above 1" in complaint(bounded(0, 1), good)
+    assert "value[1][0] is 2.0, above 1" in complaint(bounded(0, 1), good)
 
 
 def test_of_rows() -> None:

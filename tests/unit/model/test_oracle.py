@@ -25,14 +25,13 @@ from ordeal.model import (
     RoundTrip,
     TwoImplementations,
     Undo,
-    VacuousOpWarning,
     op,
 )
 from ordeal.trace import replay
 
 from ..samples import oracles
 from ..samples.machines import run
-from ..samples.oracles import ORACLES, SOUND, Bag, Edited, Indexed, Set, Wrong
+from ..samples.oracles import ORACLES, SOUND, Bag, Wrong
 
 
 class Plain:
@@ -354,13 +353,3 @@ def test_the_command_line_ends_with_2_and_the_line_to_write(
     told = capsys.readouterr().err
     assert "Wrong.dump is missing" in told
     assert "write `dump = json.dumps`" in told
-
-
-@pytest.mark.parametrize("oracle", [Edited, Indexed, Set], ids=lambda oracle: oracle.__name__)
-def test_operations_without_effect_are_named(oracle: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ordeal.model.operation.VACUOUS_CALLS", 20)
-    monkeypatch.setattr("ordeal.model.operation.VACUOUS_RUNS", 20)
-    vacuous = type("Vacuous", (oracle,), {"nothing": nothing})
-    with pytest.warns(VacuousOpWarning, match=r"vacuous op: Vacuous\.nothing was called") as caught:
-        explore(vacuous, 80)
-    assert len(caught) == 1

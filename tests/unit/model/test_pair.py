@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import warnings
 from collections import OrderedDict, deque
 from io import BytesIO
 from typing import Any
@@ -15,9 +14,8 @@ from hypothesis.stateful import Bundle
 
 from ordeal.errors import MachineError
 from ordeal.explore import Explorer
-from ordeal.model import DivergenceError, Pair, VacuousOpWarning, op
+from ordeal.model import DivergenceError, Pair, op
 from ordeal.model.call_result import ITEMS_MAX
-from ordeal.model.operation import VACUOUS_CALLS, VACUOUS_RUNS
 from ordeal.trace import replay
 
 from ..samples.machines import run
@@ -385,60 +383,6 @@ class Returns(Pair):
 def test_what_an_operation_returns_is_dropped_without_a_target() -> None:
     run(Returns)
     assert Explorer(Returns).run(max_runs=50).failures == []
-
-
-class NeverThere(Pair):
-    impl: Any = Store
-    model: Any = dict
-
-    @op(key=keys)
-    def delete(self, key: int) -> None:
-        self.both("__delitem__", key)
-
-    @op(key=keys)
-    def put(self, key: int) -> None:
-        self.both("__setitem__", -1 - key, 0)
-
-    def view(self) -> tuple[Any, Any]:
-        return dict(self.impl), self.model
-
-
-def vacuous(cls: type[Any], *, runs: int, calls: int) -> list[str]:
-    """What is said while so many machines are made, and each is told to do its operations so many times."""
-    with warnings.catch_warnings(record=True) as seen:
-        warnings.simplefilter("always")
-        for _ in range(runs):
-            machine = cls()
-            for _ in range(calls):
-                machine.delete(key=1)
-                machine.put(key=1)
-            machine.teardown()
-    assert all(warning.category is VacuousOpWarning for warning in seen)
-    return [str(warning.message) for warning in seen]
-
-
-def test_an_operation_without_any_effect_is_told_of_once() -> None:
-    (said,) = vacuous(type("Never", (NeverThere,), {}), runs=90, calls=10)
-    assert said == (
-        "vacuous op: Never.delete was called 600 times in 60 runs and never changed or returned anything; choose "
-        "arguments that the system knows"
-    )
-
-
-def test_few_calls_or_few_runs_show_nothing() -> None:
-    assert vacuous(type("Few", (NeverThere,), {}), runs=VACUOUS_RUNS - 1, calls=50) == []
-    assert vacuous(type("Few", (NeverThere,), {}), runs=VACUOUS_CALLS - 1, calls=1) == []
-
-
-def test_after_a_failure_nothing_is_vacuous() -> None:
-    never = type("Never", (NeverThere,), {})
-    machine = never()
-    machine.delete(key=1)
-    try:
-        raise DivergenceError
-    except DivergenceError:
-        machine.teardown()
-    assert vacuous(never, runs=90, calls=10) == []
 
 
 class Unfinished(Pair):

@@ -137,12 +137,3 @@ def test_recursive_types_nest() -> None:
 @pytest.mark.parametrize("tp", [list, tuple, set, frozenset, dict, tuple[int, *tuple[str, ...]]], ids=repr)
 def test_collections_without_their_items_types_have_items(tp: Any) -> None:
     assert found(strategy_for_type(tp), lambda value: len(value) > 1)
-
-
-@pytest.mark.parametrize("name", ["DataFrame", "Series", "Index"])
-def test_what_pandas_has_holds_something(name: str) -> None:
-    pandas: Any = pytest.importorskip("pandas")
-    cls = getattr(pandas, name)
-    shown = found(strategy_for_type(cls), lambda value: len(value) >= 3)
-    assert isinstance(shown, cls)
-    assert list(getattr(shown, "columns", ["real"]))

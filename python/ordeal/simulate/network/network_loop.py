@@ -16,7 +16,7 @@ from typing import Any
 from ordeal.simulate.network.datagrams import DatagramEndpoint, host_name
 from ordeal.simulate.network.links import Links
 from ordeal.simulate.network.sockets import Address, Inbox, SimulatedSocket, is_ip
-from ordeal.simulate.network.tls import checked_context, tls_protocol
+from ordeal.simulate.network.tls import checked_name, security_of
 from ordeal.simulate.network.transport import LATENCY_S, StreamTransport
 from ordeal.simulate.nodes.life import LIFE, Life
 from ordeal.simulate.outside.declared import host_hint
@@ -39,10 +39,14 @@ _CONNECT_SITE = name_key("connect")
 class SimulatedServer(asyncio.AbstractServer):
     """A server of the simulated network."""
 
-    def __init__(self, loop: NetworkLoop, factory: ProtocolFactory, addresses: Sequence[Address]) -> None:
+    def __init__(
+        self, loop: NetworkLoop, factory: ProtocolFactory, addresses: Sequence[Address], context: Any = None
+    ) -> None:
+        """``context`` is that of TLS, if the server speaks it."""
         self._loop = loop
         self.factory = factory
         self.addresses = list(addresses)
+        self.tls = context
         self.life = LIFE.get()
         """The life of the node that it runs on; None for the test itself."""
         self.context = contextvars.copy_context()
@@ -176,17 +180,18 @@ class NetworkLoop(SystemLoop):
         sock: Any = None,
         ssl: Any = None,
         server_hostname: str | None = None,
-        **options: Any,
+        **_options: Any,
     ) -> tuple[Any, asyncio.BaseProtocol]:
-        """Connect to a server of the same run; options of sockets have no effect.
+        """Connect to a server of the same run; other options of sockets and TLS have no effect.
 
         Raises:
             ConnectionRefusedError: no server of the run listens there.
         """
-        options["server_hostname"] = checked_context(ssl, server_hostname, host)
-        if sock is not None:
-            _demand_no_address(host, port)
-        return await self._connect(protocol_factory, (host or "localhost", port or 0), sock, ssl, **options)
+        security = security_of(ssl, checked_name(ssl, server_hostname, host), server_side=False)
+        if sock is None:
+            return await self.reach(protocol_factory, (host or "localhost", port or 0), security)
+        _demand_no_address(host, port)
+        return self._adopted(protocol_factory, sock, security)
 
     async def start_tls(
         self,
@@ -196,58 +201,23 @@ class NetworkLoop(SystemLoop):
         *,
         server_side: bool = False,
         server_hostname: str | None = None,
-        **options: Any,
+        **_options: Any,
     ) -> Any:
         """Go on with TLS on a connection, and return the transport that the protocol uses from now on."""
-        waiter = self.create_future()
-        options = {**options, "server_hostname": server_hostname, "call_connection_made": False}
-        secured = tls_protocol(self, protocol, sslcontext, waiter, is_server=server_side, **options)
-        transport.pause_reading()
-        transport.set_protocol(secured)
-        made = self.call_soon(secured.connection_made, transport)
-        resumed = self.call_soon(transport.resume_reading)
-        try:
-            await waiter
-        except BaseException:
-            transport.close()
-            made.cancel()
-            resumed.cancel()
-            raise
-        return secured._app_transport
+        transport.secure(security_of(sslcontext, server_hostname, server_side=server_side))
+        transport.set_protocol(protocol)
+        await asyncio.sleep(0)
+        return transport
 
-    async def _connect(
-        self,
-        factory: ProtocolFactory,
-        address: Address,
-        sock: Any,
-        ssl: Any,
-        *,
-        is_server: bool = False,
-        **options: Any,
+    def _adopted(
+        self, factory: ProtocolFactory, sock: Any, security: dict[str, Any]
     ) -> tuple[Any, asyncio.BaseProtocol]:
-        """Connect a protocol to an address, or give it the connection of a socket; return its transport, and itself."""
-        waiter = self.create_future() if ssl else None
-
-        def made() -> Any:
-            protocol = factory()
-            return tls_protocol(self, protocol, ssl, waiter, is_server=is_server, **options) if ssl else protocol
-
-        stream: Any
-        protocol: Any
-        if sock is None:
-            stream, protocol = await self.reach(made, address)
-        else:
-            stream, protocol = self._own(sock, "create_connection").given_away(), made()
-            stream.adopted_by(protocol)
-        if waiter is None:
-            return stream, protocol
-        transport = protocol._app_transport
-        try:
-            await waiter
-        except BaseException:
-            transport.close()
-            raise
-        return transport, protocol._app_protocol
+        """Give a protocol the connection of a socket; return its transport, and the protocol."""
+        stream: Any = self._own(sock, "create_connection").given_away()
+        stream.secure(security)
+        protocol = factory()
+        stream.adopted_by(protocol)
+        return stream, protocol
 
     def _bound(self, sock: Any, method: str) -> Address:
         own = self._own(sock, method)
@@ -271,7 +241,7 @@ class NetworkLoop(SystemLoop):
         *,
         ssl: Any = None,
         start_serving: bool = True,
-        **options: Any,
+        **_options: Any,
     ) -> SimulatedServer:
         if ssl is True:
             raise TypeError("ssl argument must be an SSLContext or None")
@@ -280,8 +250,8 @@ class NetworkLoop(SystemLoop):
         for address in at_home:
             if any(server.accepts(own, address) for server in self.servers):
                 raise OSError(errno.EADDRINUSE, f"error while attempting to bind on address {address!r}")
-        secured = lambda: tls_protocol(self, factory(), ssl, None, is_server=True, **options)  # noqa: E731
-        server = SimulatedServer(self, secured if ssl else factory, at_home)
+        security_of(ssl, None, server_side=True)  # what is not a context is refused at once
+        server = SimulatedServer(self, factory, at_home, ssl)
         if start_serving:
             await server.start_serving()
         return server
@@ -318,8 +288,10 @@ class NetworkLoop(SystemLoop):
                 await asyncio.sleep(wait_s)
         raise TimeoutError(errno.ETIMEDOUT, f"{target or 'the test'} does not answer")
 
-    async def reach(self, factory: ProtocolFactory, address: Address) -> tuple[StreamTransport, asyncio.BaseProtocol]:
-        """Connect a protocol to the server at an address."""
+    async def reach(
+        self, factory: ProtocolFactory, address: Address, security: dict[str, Any] | None = None
+    ) -> tuple[StreamTransport, asyncio.BaseProtocol]:
+        """Connect a protocol to the server at an address; ``security`` is what its transport says of its TLS."""
         place = f"{self._shown(address[0])}:{address[1]}"
         source = host_name(LIFE.get())
         name = f"from {source} to {place}" if source else f"to {place}"
@@ -334,7 +306,7 @@ class NetworkLoop(SystemLoop):
         if server is None:
             self._escape_to(address)
             raise ConnectionRefusedError(errno.ECONNREFUSED, f"no server of this simulation listens on {place}")
-        return self._joined(factory, server, name, address)
+        return self._joined(factory, server, name, address, security or {})
 
     def _shown(self, host: str) -> str:
         """Return the name of a node in place of its address, which depends on how many nodes there are."""
@@ -349,7 +321,12 @@ class NetworkLoop(SystemLoop):
             self.escape(f"the program connects to {address[0]}:{address[1]}, which is not in the run", hint)
 
     def _joined(
-        self, factory: ProtocolFactory, server: SimulatedServer, name: str, address: Address
+        self,
+        factory: ProtocolFactory,
+        server: SimulatedServer,
+        name: str,
+        address: Address,
+        security: dict[str, Any],
     ) -> tuple[StreamTransport, asyncio.BaseProtocol]:
         life = LIFE.get()
         from_address = "127.0.0.1" if self.world is None else self.world.address_of(host_name(life))
@@ -365,11 +342,12 @@ class NetworkLoop(SystemLoop):
             self,
             f"{name}, client",
             protocol,
-            {"sockname": own, "peername": address},
+            {"sockname": own, "peername": address, **security},
             self._ends.remove,
             contextvars.copy_context(),
         )
-        end = StreamTransport(self, f"{name}, server", accepted, {"sockname": address, "peername": own}, lost, context)
+        extra = {"sockname": address, "peername": own, **security_of(server.tls, None, server_side=True)}
+        end = StreamTransport(self, f"{name}, server", accepted, extra, lost, context)
         client.peer, end.peer = end, client
         server.connections.append(end)
         self._ends += [client, end]
@@ -505,10 +483,10 @@ class NetworkLoop(SystemLoop):
         await inbox._drain_helper()
 
     async def connect_accepted_socket(  # type: ignore[override]
-        self, protocol_factory: Callable[[], Any], sock: Any, *, ssl: Any = None, **options: Any
+        self, protocol_factory: Callable[[], Any], sock: Any, *, ssl: Any = None, **_options: Any
     ) -> tuple[asyncio.Transport, asyncio.BaseProtocol]:
         """Give an accepted connection to a protocol."""
-        return await self._connect(protocol_factory, ("", 0), sock, ssl, is_server=True, **options)
+        return self._adopted(protocol_factory, sock, security_of(ssl, None, server_side=True))
 
     def _own(self, sock: Any, method: str) -> SimulatedSocket:
         if not isinstance(sock, SimulatedSocket):

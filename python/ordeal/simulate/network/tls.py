@@ -1,65 +1,45 @@
-"""TLS inside of a run: asyncio's own protocol over simulated connections, and none to services that are declared."""
+"""TLS inside of a run, which hides nothing: bytes pass as they are, and every handshake succeeds at once.
+
+Real TLS draws its keys from the system, so that the number of bytes on the wire would differ from run to run.
+"""
 
 from __future__ import annotations
 
-import asyncio
 import ssl
-import ssl as ssl_module
-from asyncio import sslproto
 from collections.abc import Callable
 from typing import Any
 
-#: What ``create_connection`` and ``create_server`` take besides the context.
-_LIMITS = ("ssl_handshake_timeout", "ssl_shutdown_timeout")
+_REAL_WRAP_BIO = ssl.SSLContext.wrap_bio
+# What is said of a connection: what it would be with a service that speaks TLS.
+_VERSION, _CIPHER = "TLSv1.3", ("TLS_AES_256_GCM_SHA384", "TLSv1.3", 256)
 
 
-def checked_context(ssl: Any, server_hostname: str | None, host: str | None) -> str | None:
-    """Return the name that a server has to prove, as asyncio takes it from the arguments of ``create_connection``.
+def security_of(context: Any, server_hostname: str | None, *, server_side: bool) -> dict[str, Any]:
+    """Return what a transport says of its TLS, for ``get_extra_info``; nothing without a context.
+
+    Raises:
+        TypeError: ``context`` is neither a context nor True.
+    """
+    if not context:
+        return {}
+    if context is not True and not isinstance(context, ssl.SSLContext):
+        raise TypeError(f"an SSLContext instance or True was expected for ssl, got {context!r:.100}")
+    shown = None if context is True else context
+    tls = OpenTls(shown, None, None, server_side=server_side, server_hostname=server_hostname)
+    return {"sslcontext": shown, "ssl_object": tls, "peercert": {}, "cipher": _CIPHER, "compression": None}
+
+
+def checked_name(context: Any, server_hostname: str | None, host: str | None) -> str | None:
+    """Return the name of a server, as asyncio takes it from the arguments of ``create_connection``.
 
     Raises:
         ValueError: the arguments do not go together.
     """
-    if server_hostname is not None and not ssl:
+    if server_hostname is not None and not context:
         raise ValueError("server_hostname is only meaningful with ssl")
-    if ssl and server_hostname is None:
-        if not host:
-            raise ValueError("You must set server_hostname when using ssl without a host")
-        return host
-    return server_hostname
-
-
-def tls_protocol(
-    loop: Any,
-    protocol: asyncio.BaseProtocol,
-    ssl: Any,
-    waiter: asyncio.Future[None] | None,
-    *,
-    is_server: bool,
-    server_hostname: str | None = None,
-    **options: Any,
-) -> Any:
-    """Return what stands between a connection and a protocol. ``waiter`` is done after the handshake.
-
-    Raises:
-        TypeError: ``ssl`` is not a context.
-    """
-    if ssl is not True and not isinstance(ssl, ssl_module.SSLContext):
-        raise TypeError(f"an SSLContext instance or True was expected for ssl, got {ssl!r:.100}")
-    limits = {name: options[name] for name in _LIMITS if options.get(name) is not None}
-    protocol_type: Any = sslproto.SSLProtocol  # whose types do not allow what it takes
-    return protocol_type(
-        loop,
-        protocol,
-        None if ssl is True else ssl,
-        waiter,
-        is_server,
-        server_hostname,
-        call_connection_made=options.get("call_connection_made", True),
-        **limits,
-    )
-
-
-_REAL_WRAP_BIO = ssl.SSLContext.wrap_bio
+    if context and server_hostname is None and not host:
+        raise ValueError("You must set server_hostname when using ssl without a host")
+    return server_hostname if server_hostname is not None else host
 
 
 def _returning(value: Any) -> Callable[..., Any]:
@@ -69,19 +49,20 @@ def _returning(value: Any) -> Callable[..., Any]:
 class OpenTls:
     """What stands for an ``ssl.SSLObject`` whose handshake has succeeded, and which hides nothing."""
 
-    server_side = session_reused = False
+    session_reused = False
     session = None
     # The handshake has succeeded, no end is announced, and nothing is decrypted ahead.
     do_handshake = unwrap = _returning(None)
     pending = _returning(0)
-    # What it would be with a service that speaks TLS.
-    version = _returning("TLSv1.3")
-    cipher = _returning(("TLS_AES_256_GCM_SHA384", "TLSv1.3", 256))
+    version, cipher = _returning(_VERSION), _returning(_CIPHER)
     selected_alpn_protocol = _returning("http/1.1")
     selected_npn_protocol = shared_ciphers = compression = get_channel_binding = _returning(None)
 
-    def __init__(self, context: ssl.SSLContext, incoming: Any, outgoing: Any, server_hostname: str) -> None:
+    def __init__(
+        self, context: Any, incoming: Any, outgoing: Any, *, server_side: bool, server_hostname: str | None
+    ) -> None:
         self.context = context
+        self.server_side = server_side
         self.server_hostname = server_hostname
         self._incoming = incoming
         self._outgoing = outgoing
@@ -105,8 +86,8 @@ class OpenTls:
         return None if binary_form else {}
 
 
-def wrapping_open(is_declared: Callable[[str], bool]) -> Callable[..., Any]:
-    """Return what stands for ``SSLContext.wrap_bio``: TLS to hosts with ``is_declared(name)`` hides nothing."""
+def wrapping_open(is_in_run: Callable[[], bool]) -> Callable[..., Any]:
+    """Return what stands for ``SSLContext.wrap_bio``: in a run, an ``OpenTls``."""
 
     def wrap_bio(
         self: ssl.SSLContext,
@@ -116,9 +97,9 @@ def wrapping_open(is_declared: Callable[[str], bool]) -> Callable[..., Any]:
         server_hostname: Any = None,
         session: Any = None,
     ) -> Any:
+        if not is_in_run():
+            return _REAL_WRAP_BIO(self, incoming, outgoing, server_side, server_hostname, session)
         name = server_hostname.decode() if isinstance(server_hostname, bytes) else server_hostname
-        if not server_side and isinstance(name, str) and is_declared(name):
-            return OpenTls(self, incoming, outgoing, name)
-        return _REAL_WRAP_BIO(self, incoming, outgoing, server_side, server_hostname, session)
+        return OpenTls(self, incoming, outgoing, server_side=server_side, server_hostname=name)
 
     return wrap_bio

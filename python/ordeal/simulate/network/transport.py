@@ -53,8 +53,6 @@ class StreamTransport(transports._FlowControlMixin):
     _loop: Any
     _maybe_pause_protocol: Callable[[], None]
     _maybe_resume_protocol: Callable[[], None]
-    #: What asyncio asks a transport before TLS begins on it.
-    _start_tls_compatible = True
     __hash__ = number_of
 
     def __init__(
@@ -123,8 +121,8 @@ class StreamTransport(transports._FlowControlMixin):
             self._send(lambda: self.peer._arrive(b""))
 
     def can_write_eof(self) -> bool:
-        """Return True: each direction can be closed alone."""
-        return True
+        """Return whether each direction can be closed alone, as TLS does not allow it."""
+        return "sslcontext" not in self._shown
 
     def _send(self, arrive: Callable[[], None]) -> None:
         """Have something happen at the peer, after all that was sent before."""
@@ -259,6 +257,10 @@ class StreamTransport(transports._FlowControlMixin):
             self._shown[name] = sock
         return super().get_extra_info(name, default)
 
+    def secure(self, security: dict[str, Any]) -> None:
+        """Say from now on that the connection has TLS, as ``security`` has it."""
+        self._shown.update(security)
+
     def pause_reading(self) -> None:
         """Give nothing more to the protocol for now."""
         self._is_reading_paused = True
@@ -284,10 +286,6 @@ class StreamTransport(transports._FlowControlMixin):
 
     def abort(self) -> None:
         """Close this end at once; the peer's connection is reset if there are bytes that this end has not read."""
-        self._force_close(None)
-
-    def _force_close(self, error: Exception | None) -> None:
-        """Close this end at once, because of an error: what TLS calls."""
         if not self._is_lost and not self._is_closing:
             # As TCP has it: closing resets the connection only where bytes have arrived that were not read.
             if any(self._arriving):
@@ -295,7 +293,7 @@ class StreamTransport(transports._FlowControlMixin):
             else:
                 self.write_eof()
             self._is_closing = True
-            self._loop.call_soon(self._lose, error)
+            self._loop.call_soon(self._lose, None)
 
     def _reset(self) -> None:
         if not self._is_lost:
@@ -317,9 +315,6 @@ class StreamTransport(transports._FlowControlMixin):
     def drop(self) -> None:
         """End the connection without telling anybody."""
         self._is_closing = self._is_lost = True
-        secured: Any = getattr(self._protocol, "_app_transport", None)
-        if secured is not None:
-            vars(secured).update(_closed=True)  # or it would warn that it was not closed
 
     def is_closing(self) -> bool:
         """Return whether this end is closed or about to be."""

@@ -14,7 +14,6 @@ from ordeal.simulate.network.network_loop import FIRST_ADDRESS, TEST_ADDRESS
 from ordeal.simulate.nodes.life import Life
 from ordeal.simulate.nodes.nemesis import Nemesis
 from ordeal.simulate.nodes.node import Node, NodeMain
-from ordeal.simulate.nodes.node_globals import SharedGlobals
 from ordeal.simulate.outside.declared import Programs
 from ordeal.simulate.outside.http import WebService, host_and_ports
 from ordeal.simulate.runtime.faults import NodeFault
@@ -44,12 +43,8 @@ class World(_native.WorldState):
         self._always: tuple[tuple[str, Condition], ...] = ()
         self._waits: tuple[_Wait, ...] = ()
         self._services: dict[str, WebService] = {}
-        self.shared: SharedGlobals | None = None
-        """Notices globals that several nodes write, in a run that is examined."""
         self.programs = Programs()
         """What child processes answer."""
-        self.calm_s: float | None = None
-        """When all faults were ended; None while they strike."""
 
     # Nodes
 
@@ -121,10 +116,6 @@ class World(_native.WorldState):
             SimulationError: the name or the answers cannot be used.
         """
         self.programs.add(program, answers)
-
-    def is_declared(self, host: str) -> bool:
-        """Return whether a host is a web service that is only declared."""
-        return host in self._services
 
     def has_begun(self, node: Node) -> None:
         """Know a node, and plan what strikes it in the life that has begun."""
@@ -277,11 +268,6 @@ class World(_native.WorldState):
 
     # The loop itself counts the steps of a life, and asks for the conditions after each callback.
 
-    def _left(self, life: Life | None) -> None:
-        """Note that a callback has run that may have changed globals, in a node if ``life`` is given."""
-        if self.shared is not None and life is not None:
-            self.shared.stepped(life.name)
-
     def _strike(self, life: Life) -> None:
         self._nemesis.strike(self._nodes[life.name])
 
@@ -351,8 +337,6 @@ class World(_native.WorldState):
 
     def calm(self) -> None:
         """End all faults for the rest of the run: heal, restart, resume, and disturb nothing any more."""
-        if self.calm_s is None:
-            self.calm_s = self._loop.now
         self._nemesis.end()
         self._loop.be_quiet()
         self._links.heal_all()

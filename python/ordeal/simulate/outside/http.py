@@ -115,8 +115,7 @@ class WebService:
         method, _, rest = line.decode("latin-1").strip().partition(" ")
         target, _, version = rest.rpartition(" ")
         if not version.startswith("HTTP/1."):
-            speaks = "TLS without a name" if line[0] == 0x16 else "something else"  # a handshake begins with this byte
-            self._escape(f"{asking} speaks {speaks} to {self._host}, which is declared as HTTP", "use HTTP/1.1")
+            self._escape(f"{asking} does not speak HTTP/1.1 to {self._host}, which is declared as HTTP", "use HTTP/1.1")
         headers = {}
         while field_line := (await reader.readline()).decode("latin-1").strip():
             name, _, value = field_line.partition(":")

@@ -15,7 +15,7 @@ from ordeal.simulate.runtime.loop import TIMERS, SimulationLoop
 from ordeal.simulate.runtime.sites import innermost_site
 
 #: What a report has of each kind, at most: it is to fit a screen.
-_EVENTS_MAX, _LINES_MAX, _SHARED_MAX = 12, 5, 3
+_EVENTS_MAX, _LINES_MAX = 12, 5
 _LINE_CHARS_MAX = 300
 
 
@@ -29,8 +29,6 @@ class Examined:
     """The errors that were logged."""
     ended: tuple[str, ...] = ()
     """The tasks that ended with an error, besides the test."""
-    shared: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    """Which nodes wrote the globals that several have written: real machines would each have their own."""
     names: dict[str, str] = field(default_factory=dict)
     """How the program calls the tasks that decisions know by their function, by what decisions call them."""
     causes: dict[str, str] = field(default_factory=dict)
@@ -43,11 +41,7 @@ class Examined:
             ("Logged:", self.logged[-_LINES_MAX:]),
             ("Ended with an error:", self.ended[-_LINES_MAX:]),
         )
-        lines = [line for title, found in parts if found for line in (title, *(f"  {each}" for each in found))]
-        for name, nodes in list(self.shared.items())[:_SHARED_MAX]:
-            said = f"Shared: {', '.join(nodes)} wrote {name}; real machines each have their own"
-            lines.append(one_line(said, limit=_LINE_CHARS_MAX))
-        return lines
+        return [line for title, found in parts if found for line in (title, *(f"  {each}" for each in found))]
 
 
 class Examination:
@@ -77,7 +71,7 @@ class Examination:
         finally:
             logging.Logger.callHandlers = original  # type: ignore[method-assign]
 
-    def found(self, loop: SimulationLoop, decided: Sequence[Decided], shared: dict[str, tuple[str, ...]]) -> Examined:
+    def found(self, loop: SimulationLoop, decided: Sequence[Decided]) -> Examined:
         """Return what was noted, before the loop is closed."""
         width = max((len(who) for _, who, _ in self._events), default=0)
         rows = [f"{at:.3f} s  {who:{width}}  {what}" for at, who, what in self._events]
@@ -86,7 +80,6 @@ class Examination:
             events=tuple(one_line(row, limit=_LINE_CHARS_MAX) for row in rows),
             logged=tuple(self._logged),
             ended=tuple(_ended(loop)),
-            shared=shared,
             names={label: name for label, name in names.items() if label != name},
             causes=_causes(loop, decided),
         )

@@ -223,7 +223,7 @@ class ScheduleSearch:
         for seed in run_seeds(search_seed, runs):
             schedule = plans.next(seed)
             try:
-                outcome = self._run(schedule, plans.again, plans.chance)
+                outcome = self._run(schedule, plans.chance)
             except StalledStep as error:
                 error.add_note(f"\nFound with seed {seed}{' and what earlier runs did' if plans.is_steered else ''}.")
                 raise
@@ -239,7 +239,9 @@ class ScheduleSearch:
     def try_each_cancellation(self, runs: int, seconds: float | None) -> None:
         """Run once as it is, and then once for each cancellation that this run could have had."""
         end = None if seconds is None else _native.monotonic() + seconds
-        outcome = self._run(_kept_plain(), _kept_plain)
+        plain = drawn_schedule(0)
+        plain.keep_all()
+        outcome = self._run(plain)
         if outcome.error is not None:
             self._found(outcome, 0)
             return
@@ -248,8 +250,7 @@ class ScheduleSearch:
             for value in range(1, bound) if kind == CANCEL else ():
                 if self.report.runs >= runs or (end is not None and _native.monotonic() > end):
                     return
-                single = Decided.from_fields((*fields[:-1], value))
-                outcome = self._run(fixed_schedule([single]), partial(fixed_schedule, [single]))
+                outcome = self._run(fixed_schedule([Decided.from_fields((*fields[:-1], value))]))
                 if outcome.error is not None:
                     self._found(outcome, 0)
                     return
@@ -261,12 +262,8 @@ class ScheduleSearch:
         settings = self._settings if faults is None else replace(self._settings, faults=faults)
         return self._once(fixed_schedule(decisions), settings=settings, chance=chance, is_examined=True)
 
-    def _run(self, schedule: _native.Schedule, again: Callable[[], _native.Schedule], chance: int = 0) -> SimulatedRun:
-        """Run once. The first run that uses ``random`` is repeated, as seeding takes longer than most runs do."""
-        outcome = self._once(schedule, chance=chance, may_miss_chance=True)
-        if self._surroundings.has_missed_chance():
-            schedule = again()
-            outcome = self._once(schedule, chance=chance)
+    def _run(self, schedule: _native.Schedule, chance: int = 0) -> SimulatedRun:
+        outcome = self._once(schedule, chance=chance)
         report = self.report
         report.runs += 1
         report.steps += outcome.steps
@@ -281,7 +278,6 @@ class ScheduleSearch:
             report.disturbed[kind] += number
             report.strikes[kind, node] += number
         report.nodes |= dict.fromkeys(outcome.nodes)
-        report.calm_at_once += outcome.is_calm_at_once
         if outcome.waited:
             report.waited.update(outcome.waited)
             report.struck.update(outcome.struck)
@@ -415,13 +411,6 @@ def _one_and_another(needed: list[Decided], undecided: _Undecided) -> Iterator[l
             if KINDS.index(decision.kind) in kinds:
                 for value in range(1, min(decision.bound, _VALUES_TRIED + 1)):
                     yield [*kept, replace(decision, value=value)]
-
-
-def _kept_plain() -> _native.Schedule:
-    """Return the plain schedule, which keeps all its decisions."""
-    plain = drawn_schedule(0)
-    plain.keep_all()
-    return plain
 
 
 def check_policy(policy: Any) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import fnmatch
 import functools
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -214,8 +214,8 @@ def checked_faults(faults: Any) -> tuple[SimulatedFault, ...]:
     return checked
 
 
-#: What takes a longest time, and what a pattern of tasks, by its name on a command line.
-_OF_OPTIONS: dict[str, Callable[..., SimulatedFault]] = {"stall": stall, "latency": latency}
+#: What a fault is without an argument, by its name on a command line.
+_USUAL: dict[str, SimulatedFault] = {"cancel": cancel(), "stall": stall(), "latency": latency()}
 
 
 def faults_of_option(text: str) -> tuple[SimulatedFault, ...]:
@@ -228,12 +228,8 @@ def faults_of_option(text: str) -> tuple[SimulatedFault, ...]:
     for part in filter(None, map(str.strip, text.split(","))):
         name, has_argument, argument = part.partition("=")
         try:
-            if name == "cancel":
-                faults.append(cancel(argument) if has_argument else cancel())
-            else:
-                made = _OF_OPTIONS[name]
-                faults.append(made(float(argument)) if has_argument else made())
-        except (KeyError, ValueError):
+            faults.append(fault_of_text(f"{name} {argument}") if has_argument else _USUAL[name])
+        except (KeyError, SimulationError):
             raise SimulationError(
                 f"{part!r:.100} is not a fault of simulated tests",
                 hint="write a list such as `cancel,stall`, `cancel=worker*` or `stall=0.5,latency=1`",

@@ -22,7 +22,6 @@ from ordeal.simulate.runtime.faults import (
     STEP,
     TORN,
     Cancel,
-    Latency,
     NodeFault,
     SimulatedFault,
     length_s,
@@ -242,40 +241,17 @@ def reach_text(report: Report) -> str:
     return "\n".join(lines)
 
 
-#: A fault that can strike has struck by chance after this number of runs.
-_RUNS_ENOUGH = 100
-
-
 def vain_faults(faults: Iterable[SimulatedFault], reach: Report) -> Iterator[str]:
-    """Yield a sentence for each fault that struck nothing, where that is not chance."""
+    """Yield a sentence for each fault that had nothing to strike."""
     for fault in faults:
-        why = _why(fault, reach)
+        why = ""
+        if isinstance(fault, Cancel) and not reach.waited:
+            why = "no task was there that it cancels; it never cancels the test itself"
+        elif isinstance(fault, NodeFault) and not any(map(fault.strikes, reach.nodes)):
+            nodes = ", ".join(reach.nodes)
+            why = f"no node has such a name, the nodes were {nodes}" if nodes else "there were no nodes"
         if why:
             yield one_line(f"{fault_call(fault)} struck nothing in {counted(reach.runs, 'run')}: {why}", limit=500)
-
-
-def _why(fault: SimulatedFault, reach: Report) -> str:
-    """Return why a fault cannot have struck; empty if it did, or may have."""
-    is_enough = reach.runs >= _RUNS_ENOUGH
-    if isinstance(fault, Cancel):
-        return "" if reach.waited else "no task was there that it cancels; it never cancels the test itself"
-    if isinstance(fault, Latency):
-        is_vain = is_enough and not reach.disturbed["packet"] + reach.disturbed["datagram"]
-        return "nothing was sent" if is_vain else ""
-    if not isinstance(fault, NodeFault):
-        return ""
-    named = [name for name in reach.nodes if fault.strikes(name)]
-    if not named:
-        nodes = ", ".join(reach.nodes)
-        return f"no node has such a name, the nodes were {nodes}" if nodes else "there were no nodes"
-    if any(reach.strikes[fault.kind, name] for name in named):
-        return ""
-    if reach.calm_at_once == reach.runs:
-        return (
-            "`world.eventually` ends all faults, and began before any time had passed; let the program run first, "
-            "such as by `await asyncio.sleep(60)`"
-        )
-    return "its nodes took too few steps" if is_enough else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -302,11 +278,6 @@ class ScheduleFailure:
     """What else was seen in it: its last events, logged errors, and tasks that ended with an error."""
     shrink_limit: str = ""
     """The limit at which shrinking ended, as text; empty if each decision that is left is known to be needed."""
-
-    @property
-    def shared(self) -> dict[str, tuple[str, ...]]:
-        """Which nodes wrote the globals that several have written: real machines would each have their own."""
-        return self.examined.shared
 
     @property
     def decisions(self) -> dict[str, int]:
@@ -338,8 +309,6 @@ class Report:
     """How often which fault struck which node."""
     nodes: dict[str, None] = field(default_factory=dict)
     """The names of all nodes that there were."""
-    calm_at_once: int = 0
-    """In how many runs all faults were ended before any time had passed."""
     vain: tuple[str, ...] = ()
     """A sentence for each fault that struck nothing though it was to."""
     failure: ScheduleFailure | None = None

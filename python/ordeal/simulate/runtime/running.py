@@ -7,7 +7,6 @@ import inspect
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 import ordeal._native as _native
@@ -21,7 +20,6 @@ from ordeal.simulate.errors import (
     checked_seconds,
 )
 from ordeal.simulate.fresh_arguments import FreshMain
-from ordeal.simulate.nodes.node_globals import SharedGlobals
 from ordeal.simulate.nodes.world import World
 from ordeal.simulate.runtime.decisions import Decided, decided
 from ordeal.simulate.runtime.examination import Examination, Examined
@@ -76,8 +74,6 @@ class SimulatedRun:
     examined: Examined | None = None
     """What else its report says, where it was examined."""
     nodes: tuple[str, ...] = ()
-    is_calm_at_once: bool = False
-    """Whether all faults were ended before any time had passed."""
 
     @property
     def decisions(self) -> list[Decided]:
@@ -126,14 +122,6 @@ class WorldMain:
 
     function: Callable[..., Coroutine[Any, Any, Any]]
 
-    @property
-    def module(self) -> str:
-        """The name of the module in which the function is."""
-        function: Any = self.function
-        while isinstance(function, partial):
-            function = function.func
-        return str(getattr(function, "__module__", ""))
-
     def __call__(self, world: World) -> Coroutine[Any, Any, Any]:
         """Begin a run in a world."""
         return self.function(world=world)
@@ -155,14 +143,13 @@ def run_once(
     surroundings: Surroundings,
     *,
     chance: int = 0,
-    may_miss_chance: bool = False,
     is_examined: bool = False,
     log: Log | None = None,
 ) -> SimulatedRun:
     """Run ``main()`` once, and return how it ended.
 
-    ``chance`` seeds the generators of the program; with ``may_miss_chance`` the surroundings say afterwards whether
-    that would have mattered. ``is_examined`` notes who uses which lock, for the report of a failure.
+    ``chance`` seeds the generators of the program. ``is_examined`` notes who uses which lock, for the report of a
+    failure.
     """
     with ExitStack() as stack:
         if isinstance(main, FreshMain):
@@ -176,7 +163,7 @@ def run_once(
             log=log if examination is None else examination.log,
         )
         outcome = SimulatedRun(schedule=schedule)
-        surroundings.begin(loop, chance, may_miss_chance=may_miss_chance)
+        surroundings.begin(loop, chance)
         if examination is not None:
             stack.enter_context(watched_locks(loop.running_name))
             stack.enter_context(examination.watching())
@@ -188,7 +175,6 @@ def run_once(
     outcome.strikes = loop.strikes
     if loop.world is not None:
         outcome.nodes = tuple(node.name for node in loop.world.nodes)
-        outcome.is_calm_at_once = loop.world.calm_s == 0.0
     outcome.waited, outcome.struck = loop.interruptions.waited, loop.interruptions.struck
     return outcome
 
@@ -204,7 +190,7 @@ def _run(
     """Run ``main()`` to its end, and that of all that it leaves behind."""
     try:
         try:
-            outcome.value = loop.run_until_complete(_started(main, loop, settings, examination))
+            outcome.value = loop.run_until_complete(_started(main, loop, settings))
             failure = failure_of(loop)
             loop.shut_down()
             outcome.error = failure or failure_of(loop)
@@ -214,24 +200,19 @@ def _run(
                 outcome.error = failure_of_main(error, loop.records, loop._main)
                 outcome.is_cut_short = outcome.error is None
             if examination is not None:
-                outcome.examined = _examined(loop, outcome, examination)
+                outcome.examined = examination.found(loop, outcome.decisions)
             loop.abandon()
             if not _is_failure(error):
                 raise
         finally:
             if examination is not None and outcome.examined is None:
-                outcome.examined = _examined(loop, outcome, examination)
+                outcome.examined = examination.found(loop, outcome.decisions)
             loop.close()
     finally:
         forgotten = surroundings.end()
     has_nodes = loop.world is not None and bool(loop.world.nodes)  # they lose power at the end, and report nothing
     if outcome.error is None and not outcome.is_cut_short and not has_nodes:
         outcome.error = _forgotten_error(loop, forgotten)
-
-
-def _examined(loop: SimulationLoop, outcome: SimulatedRun, examination: Examination) -> Examined:
-    shared = {} if loop.world is None or loop.world.shared is None else loop.world.shared.found()
-    return examination.found(loop, outcome.decisions, shared)
 
 
 def _forgotten_error(loop: SimulationLoop, held: Sequence[asyncio.Future[Any]]) -> BaseException | None:
@@ -241,13 +222,9 @@ def _forgotten_error(loop: SimulationLoop, held: Sequence[asyncio.Future[Any]]) 
     return _unhandled("", errors[0], None, loop, who="a future") if errors else None
 
 
-def _started(
-    main: Main, loop: SimulationLoop, settings: RunSettings, examination: Examination | None
-) -> Coroutine[Any, Any, Any]:
+def _started(main: Main, loop: SimulationLoop, settings: RunSettings) -> Coroutine[Any, Any, Any]:
     if isinstance(main, WorldMain):
-        world = World(loop, [fault for fault in settings.faults if isinstance(fault, NodeFault)])
-        world.shared = None if examination is None else SharedGlobals(without=main.module)
-        coroutine: Any = main(world)
+        coroutine: Any = main(World(loop, [fault for fault in settings.faults if isinstance(fault, NodeFault)]))
         main = main.function
     else:
         coroutine = main()

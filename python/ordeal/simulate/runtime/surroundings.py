@@ -183,8 +183,6 @@ class Surroundings:
         self._thread = threading.get_ident()
         self._running = self._thread, self.running
         self._random: random.Random | None = None
-        self._watch: Any = None
-        self._is_chance_used = self._has_seeded = self._misses_chance = False
         self._chance = 0
         self._runs = 0
         self._was_collected = False
@@ -198,7 +196,6 @@ class Surroundings:
         """
         _demand_no_other()
         state, collects = random.getstate(), gc.isenabled()
-        self._watch = _native.ChanceWatch(random._inst)
         with ExitStack() as stack:
             stack.callback(random.setstate, state)
             stack.callback(gc.enable if collects else gc.disable)
@@ -251,20 +248,13 @@ class Surroundings:
         with self.installed(), self.act_for(loop):
             yield
 
-    def begin(self, loop: SimulationLoop, chance: int, *, may_miss_chance: bool = False) -> None:
-        """Prepare for a run on ``loop``; ``chance`` seeds the generators of the program.
-
-        With ``may_miss_chance`` the one of ``random`` is left as it is, if no run before has used it.
-        """
+    def begin(self, loop: SimulationLoop, chance: int) -> None:
+        """Prepare for a run on ``loop``; ``chance`` seeds the generators of the program."""
         self._clock.loop = loop
         self._chance = chance
         self._random = None
         self._was_collected = False
-        self._misses_chance = may_miss_chance and self._has_seeded and not self._is_chance_used
-        if not self._misses_chance:
-            random.seed(chance)
-            self._watch.mark()
-            self._has_seeded = True
+        random.seed(chance)
         numpy = loaded_module("numpy.random")
         seed = None if numpy is None else namespace_of(numpy).get("seed")
         if seed is not None:
@@ -281,7 +271,6 @@ class Surroundings:
         """
         self._clock.loop = None
         self._runs += 1
-        self._is_chance_used = self._is_chance_used or self._watch.has_changed()
         # A collection by the program makes what is left old.
         is_young = not self._was_collected
         made = gc.get_objects(generation=0) if is_young else gc.get_objects()
@@ -293,10 +282,6 @@ class Surroundings:
 
     def _note_collection(self, _phase: str, _info: dict[str, int]) -> None:
         self._was_collected = True
-
-    def has_missed_chance(self) -> bool:
-        """Return whether the run that has ended used ``random``, which was not seeded for it: it has to be repeated."""
-        return self._misses_chance and self._is_chance_used
 
     def urandom(self, size: int, /) -> bytes:
         """Return bytes that follow from the seed of the run."""
@@ -347,22 +332,14 @@ _entered: list[Surroundings] = []
 
 
 _NODE_DISKS = NodeDisks()
-_REAL_URANDOM, _REAL_GETSTATE = os.urandom, random.getstate
+_REAL_URANDOM = os.urandom
 
 
 def _urandom(size: int, /) -> bytes:
     return _entered[0].urandom(size) if _entered else _REAL_URANDOM(size)
 
 
-def _getstate() -> tuple[Any, ...]:
-    if _entered:
-        _entered[0]._is_chance_used = True
-    return _REAL_GETSTATE()
-
-
-_CHANCE_PLACES = BoundPlaces(
-    {(os, "urandom"): _urandom, (random, "_urandom"): _urandom, (random, "getstate"): _getstate}
-)
+_CHANCE_PLACES = BoundPlaces({(os, "urandom"): _urandom, (random, "_urandom"): _urandom})
 
 
 def _demand_no_other() -> None:

@@ -75,11 +75,6 @@ def _calling_module(depth: int) -> str:
     return str(sys._getframe(depth + 1).f_globals.get("__name__", ""))
 
 
-def _is_declared(name: str) -> bool:
-    loop = running_loop()
-    return loop is not None and loop.world is not None and loop.world.is_declared(name)
-
-
 class _SocketType:
     """What ``socket.socket`` is inside of a run: it makes simulated sockets, and is the real class in all else."""
 
@@ -254,6 +249,6 @@ SYSTEM_PLACES = BoundPlaces(
         (asyncio, "new_event_loop"): _new_event_loop,
         (asyncio.events, "new_event_loop"): _new_event_loop,
         (threading.Condition, "wait"): _wait,
-        (ssl.SSLContext, "wrap_bio"): wrapping_open(_is_declared),
+        (ssl.SSLContext, "wrap_bio"): wrapping_open(lambda: running_loop() is not None),
     }
 )
