@@ -7,15 +7,14 @@
 
 #include "bindings/bindings.h"
 #include "bindings/exhaustive/choices.h"
-#include "core/base/rng.h"
 #include "core/draw/odometer.h"
 
 namespace ordeal::bindings {
 namespace {
 
-std::unique_ptr<Counter> make_counter(std::uint64_t limit, std::pair<std::uint64_t, std::uint64_t> shard) {
+std::unique_ptr<Counter> make_counter(std::uint64_t limit) {
   auto counter = std::make_unique<Counter>();
-  counter->odometer = Odometer(limit, {.index = shard.first, .count = shard.second});
+  counter->odometer = Odometer(limit);
   return counter;
 }
 
@@ -29,17 +28,11 @@ py::object missing_site(const Counter& counter) {
 
 void bind_odometer(py::module_& m) {
   py::class_<Counter>(m, "Odometer")
-      .def(py::init(&make_counter), py::kw_only(), py::arg("limit"), py::arg("shard"))
+      .def(py::init(&make_counter), py::kw_only(), py::arg("limit"))
       .def("restart", [](Counter& self) { self.odometer.restart(); })
       .def(
           "replay", [](Counter& self, std::vector<std::uint64_t> path) { self.odometer.replay(std::move(path)); },
           py::arg("path"))
-      .def(
-          "probe",
-          [](Counter& self, std::uint64_t seed, std::uint64_t number) {
-            self.odometer.probe(Rng::stream(seed, "exhaustive", number));
-          },
-          py::arg("seed"), py::arg("number"))
       .def("next", [](Counter& self) { return static_cast<int>(self.odometer.next()); })
       .def("drop", [](Counter& self) { self.odometer.drop(); })
       .def(
@@ -58,10 +51,6 @@ void bind_odometer(py::module_& m) {
       .def(
           "release", [](Counter& self, bool has_more) { self.odometer.release(has_more); }, py::arg("has_more"))
       .def(
-          "borrow", [](Counter& self, std::size_t begin) { return self.odometer.borrow(begin); }, py::arg("begin"))
-      .def(
-          "keep", [](Counter& self, std::size_t begin) { self.odometer.keep(begin); }, py::arg("begin"))
-      .def(
           "speak_for", [](Counter& self, std::uint64_t site) { self.spoken_for = site; }, py::arg("site"))
       .def(
           "site", [](Counter& self, int outer) { return self.sites.outside(outer); }, py::arg("outer"))
@@ -71,9 +60,7 @@ void bind_odometer(py::module_& m) {
       .def_property_readonly("path", [](const Counter& self) { return self.odometer.path(); })
       .def_property_readonly("cases", [](const Counter& self) { return self.odometer.cases(); })
       .def_property_readonly("dropped", [](const Counter& self) { return self.odometer.dropped(); })
-      .def_property_readonly("unused", [](const Counter& self) { return self.odometer.unused(); })
-      .def_property_readonly("progress", [](const Counter& self) { return self.odometer.progress(); })
-      .def_property_readonly("suggested_size", [](const Counter& self) { return self.odometer.suggested_size(); });
+      .def_property_readonly("unused", [](const Counter& self) { return self.odometer.unused(); });
   add_choices(m);
 }
 

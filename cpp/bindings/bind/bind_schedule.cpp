@@ -8,7 +8,6 @@
 
 #include "bindings/bindings.h"
 #include "bindings/simulate/bound_places.h"
-#include "bindings/simulate/chance_watch.h"
 #include "bindings/simulate/handles.h"
 #include "bindings/simulate/life_state.h"
 #include "bindings/simulate/ready_queue.h"
@@ -122,11 +121,6 @@ void bind_schedule(py::module_& m) {
 
   m.def("replace_at", &replace_at, py::arg("places"));
   m.def("restore_at", &restore_at, py::arg("places"), py::arg("originals"));
-  py::class_<ChanceWatch>(m, "ChanceWatch")
-      .def(py::init<py::object>(), py::arg("generator"))
-      .def("mark", &ChanceWatch::mark)
-      .def("has_changed", &ChanceWatch::has_changed)
-      .def_property_readonly("is_able", &ChanceWatch::is_able);
 
   m.attr("ReadyQueue") = ready_queue_type();
   m.attr("TaskState") = task_state_type();

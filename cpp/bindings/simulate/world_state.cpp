@@ -12,12 +12,11 @@
 namespace ordeal::bindings {
 namespace {
 
-constexpr std::array kWorldObjects{&WorldState::always, &WorldState::waits, &WorldState::shared};
+constexpr std::array kWorldObjects{&WorldState::always, &WorldState::waits};
 using HeldByWorld = HeldObjects<WorldState, kWorldObjects>;
 
 // Interned once.
 struct WorldNames {
-  PyObject* left = interned("_left");
   PyObject* strike = interned("_strike");
   PyObject* linger = interned("_linger");
   PyObject* broken = interned("_broken");
@@ -105,9 +104,8 @@ void ask(PyObject* world, WorldState& state) {
 
 py::object world_state_type() {
   static PyObject* const kType = [] {
-    static std::array<PyMemberDef, 4> members{{{"_always", _Py_T_OBJECT, offsetof(WorldState, always), 0, nullptr},
+    static std::array<PyMemberDef, 3> members{{{"_always", _Py_T_OBJECT, offsetof(WorldState, always), 0, nullptr},
                                                {"_waits", _Py_T_OBJECT, offsetof(WorldState, waits), 0, nullptr},
-                                               {"shared", _Py_T_OBJECT, offsetof(WorldState, shared), 0, nullptr},
                                                {nullptr, 0, 0, 0, nullptr}}};
     std::array<PyType_Slot, 5> slots{{slot(Py_tp_dealloc, HeldByWorld::dealloc),
                                       slot(Py_tp_traverse, HeldByWorld::traverse),
@@ -123,9 +121,6 @@ py::object world_state_type() {
 
 void note_callback(PyObject* world, PyObject* life) {
   WorldState& state = world_state_of(world);
-  if (is_set(state.shared)) {
-    called(world, world_names().left, life);
-  }
   if (life != Py_None) {
     LifeState& of = life_state_of(life);
     ++of.steps;

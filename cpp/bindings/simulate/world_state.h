@@ -8,7 +8,6 @@ namespace ordeal::bindings {
 struct WorldState {
   PyObject_HEAD PyObject* always;  // a tuple of (name, condition): what must be true
   PyObject* waits;                 // a tuple of (condition, future): what somebody waits for
-  PyObject* shared;                // notices what several nodes write, if anything does
   char is_asking;
 };
 

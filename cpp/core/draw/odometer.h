@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "core/base/error.h"
-#include "core/base/rng.h"
 
 namespace ordeal {
 
@@ -30,18 +29,11 @@ class PathError : public Error {
 // The owner calls next() before each case; a case calls choose() any number of times.
 class Odometer {
  public:
-  // Part `index` of `count`: all parts together visit every case.
-  struct Shard {
-    std::uint64_t index = 0;
-    std::uint64_t count = 1;
-  };
-
   struct Digit {
     std::uint64_t value = 0;
-    std::uint64_t bound = 0;   // inclusive, as the test gave it
-    std::uint64_t stride = 1;  // to the next value of this part; 0 if it has no other
-    std::uint64_t site = 0;    // set by the caller, and returned to it
-    bool is_last = false;      // no higher value leads anywhere
+    std::uint64_t bound = 0;  // inclusive, as the test gave it
+    std::uint64_t site = 0;   // set by the caller, and returned to it
+    bool is_last = false;     // no higher value leads anywhere
   };
 
   enum class Turn : std::uint8_t {
@@ -55,13 +47,12 @@ class Odometer {
   static constexpr std::size_t kDigitsMax = std::size_t{1} << 22U;
 
   Odometer() = default;
-  // Visits at most `limit` cases, including dropped ones; shard.index < shard.count.
-  Odometer(std::uint64_t limit, Shard shard);
+  // Visits at most `limit` cases, including dropped ones.
+  explicit Odometer(std::uint64_t limit) : limit_(limit) {}
 
-  // Selects the next cases: all from the first on, the one of `path` alone (zeros follow it), or random ones.
+  // Selects the next cases: all from the first on, or the one of `path` alone (zeros follow it).
   void restart();
   void replay(std::vector<std::uint64_t> path);
-  void probe(Rng rng);
 
   // Ends the previous case, if there was one. After anything but kCase no case is under way.
   Turn next();
@@ -85,7 +76,7 @@ class Odometer {
   // A stretch of choices that may turn out to lead nowhere, such as those of a filtered value. It begins at position().
   // retry() advances to the next combination of these choices alone; false when there is none.
   [[nodiscard]] std::size_t position() const noexcept { return cursor_; }
-  // Always false in a replay or a probe.
+  // Always false in a replay.
   bool retry(std::size_t begin);
   // Whether the case has new choices from `begin` on, rather than repeating an earlier case.
   [[nodiscard]] bool is_new(std::size_t begin) const noexcept {
@@ -95,10 +86,6 @@ class Odometer {
   // is false takes it to be the last.
   void hold(std::size_t begin);
   void release(bool has_more);
-  // If the choices from `begin` on lead nowhere only because the others belong to another part, takes one of those, so
-  // that the case can end, and does not count it. keep() says that it was found. False when that is not the reason.
-  bool borrow(std::size_t begin);
-  void keep(std::size_t begin);
 
   [[nodiscard]] bool running() const noexcept { return running_; }
   [[nodiscard]] std::vector<std::uint64_t> path() const;
@@ -107,36 +94,26 @@ class Odometer {
   [[nodiscard]] const std::vector<Digit>& digits() const noexcept { return digits_; }
   [[nodiscard]] std::uint64_t cases() const noexcept { return cases_; }
   [[nodiscard]] std::uint64_t dropped() const noexcept { return dropped_; }
-  // The share of the combinations before the current case, as far as its choices show: from 0 to 1.
-  [[nodiscard]] double progress() const noexcept;
-  // An estimate of the number of cases from the current one: the inverse of the probability of reaching it by uniform
-  // choices. Its mean over probes is the number (Knuth, "Estimating the Efficiency of Backtrack Programs", 1975).
-  [[nodiscard]] double suggested_size() const noexcept;
 
  private:
-  enum class Mode : std::uint8_t { kAll, kReplay, kProbe };
+  enum class Mode : std::uint8_t { kAll, kReplay };
 
   struct Held {
     std::size_t begin = 0;
     std::size_t fresh_from = 0;
     std::vector<Digit> digits;
-    std::vector<Shard> shards;
   };
 
   std::uint64_t append(std::uint64_t bound, std::uint64_t site);
-  [[nodiscard]] std::uint64_t first_value(const Digit& digit);
-  void split(Digit& digit);
-  void count_case() noexcept;
+  [[nodiscard]] std::uint64_t first_value(std::uint64_t bound) const;
   bool raise_last(std::size_t begin);
   void begin(Mode mode);
 
   std::vector<Digit> digits_;
   std::size_t cursor_ = 0;
-  std::size_t fresh_from_ = 0;          // choices from here on were not made in the previous case
-  std::vector<Shard> shards_{Shard{}};  // shards_[i]: the part of what follows the first i digits, while it is split
+  std::size_t fresh_from_ = 0;  // choices from here on were not made in the previous case
   std::vector<Held> held_;
   std::vector<std::uint64_t> path_;
-  Rng rng_{0};
   std::uint64_t limit_ = UINT64_MAX;
   std::uint64_t visited_ = 0;
   std::uint64_t cases_ = 0;
@@ -145,8 +122,6 @@ class Odometer {
   bool started_ = false;
   bool running_ = false;
   bool dropped_now_ = false;
-  bool is_foreign_ = false;  // the case belongs to another part
-  bool is_kept_ = false;     // and its choices are used only this once
 };
 
 }  // namespace ordeal

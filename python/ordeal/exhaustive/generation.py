@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn, cast, overload
@@ -31,8 +30,6 @@ LIMIT = 1_000_000
 COUNT_MAX = 2**63 - 1
 DONE, LIMIT_REACHED, FEWER = 1, 2, 3
 
-_SHARD = re.compile(r"([0-9]{1,19})/([0-9]{1,19})")
-
 HINTS = {
     "index": "write `g.index(n)` with a whole number n of at least 1, for a number from 0 to n - 1",
     "range": "write `g.range(low, high)` with whole numbers, low <= high; both ends are included",
@@ -54,7 +51,6 @@ class Gen(_native.Choices):
 
     Args:
         limit: the number of cases after which it ends with ``Incomplete`` if there are more.
-        shard: ``"0/4"`` runs the first of four parts of the cases. All parts together run every case.
 
     Raises:
         GenerationError: an argument, or that of a choice, is invalid.
@@ -62,12 +58,14 @@ class Gen(_native.Choices):
         NonDeterministicGeneration: a case made other choices than an earlier one with the same beginning.
     """
 
-    __slots__ = ("_case", "_drops", "_limit", "_odometer", "_replayed", "_run", "_shard", "_source")
+    __slots__ = ("_case", "_drops", "_limit", "_odometer", "_replayed", "_run", "_source")
 
-    def __init__(self, *, limit: int = LIMIT, shard: str | None = None) -> None:
-        self._limit = _checked_limit(limit)
-        self._shard = _parse_shard(shard)
-        self._odometer = _native.Odometer(limit=limit, shard=self._shard)
+    def __init__(self, *, limit: int = LIMIT) -> None:
+        if type(limit) is not int or not 1 <= limit <= COUNT_MAX:
+            hint = f"write a number of cases of at least 1, as `limit={LIMIT}`"
+            raise GenerationError(f"limit is {limit!r}", hint=hint)
+        self._limit = limit
+        self._odometer = _native.Odometer(limit=limit)
         self._replayed: list[int] | None = None
         self._drops = False  # a case may be dropped in its middle, because it is a function
         self._source = EnumerableSource(self.index)
@@ -98,11 +96,6 @@ class Gen(_native.Choices):
     def rejected(self) -> int:
         """How many cases of a test function ``assume`` or a filter of ``of`` has rejected."""
         return self._odometer.dropped
-
-    @property
-    def progress(self) -> float:
-        """The share of all combinations before this case, from 0 to 1, if each choice has an equal part."""
-        return self._odometer.progress
 
     def of[Value](self, strategy: SearchStrategy[Value]) -> Value:
         """Draw a value of a Hypothesis strategy with finitely many values; simpler ones come first.
@@ -153,15 +146,10 @@ class Gen(_native.Choices):
             return value
         if self._drops:
             raise UnsatisfiedAssumption
-        if odometer.borrow(begin):
-            found, value = self._search(draw, begin)
-            odometer.keep(begin)
-        if not found:
-            raise GenerationError(
-                f"no value of {one_line(repr(strategy))} passes its filters",
-                hint="leave the filter out, or draw what passes it",
-            )
-        return value
+        raise GenerationError(
+            f"no value of {one_line(repr(strategy))} passes its filters",
+            hint="leave the filter out, or draw what passes it",
+        )
 
     def _search(self, draw: Draw, begin: int) -> tuple[bool, Any]:
         """Return the first value from here on that no filter rejects, if there is one."""
@@ -194,7 +182,7 @@ class Gen(_native.Choices):
         if turn == LIMIT_REACHED:
             raise Incomplete(
                 f"{self._limit:,} cases ran, and more exist that did not run",
-                hint=f'raise the limit (`limit={10 * self._limit}`), choose among less, or run a part: `shard="0/4"`',
+                hint=f"raise the limit (`limit={10 * self._limit}`), or choose among less",
             )
         if turn == FEWER:
             raise _changed(
@@ -242,27 +230,10 @@ def _changed(message: str, first: tuple[str, int] | None, now: tuple[str, int] |
     )
 
 
-def _checked_limit(limit: object) -> int:
-    if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= COUNT_MAX:
-        raise GenerationError(f"limit is {limit!r}", hint=f"write a number of cases of at least 1, as `limit={LIMIT}`")
-    return limit
-
-
 def _checked_path(path: object) -> list[int]:
     if not isinstance(path, Sequence) or not all(isinstance(each, int) and 0 <= each <= COUNT_MAX for each in path):
         raise GenerationError(f"the path {path!r} is none", hint="copy it from the failure, as in [3, 1, 4]")
     return list(path)
-
-
-def _parse_shard(shard: object) -> tuple[int, int]:
-    if shard is None:
-        return 0, 1
-    parts = _SHARD.fullmatch(shard) if isinstance(shard, str) else None
-    if parts is None or not int(parts[1]) < int(parts[2]) <= COUNT_MAX:
-        raise GenerationError(
-            f"shard is {shard!r}", hint='write `shard="0/4"` for the first of four parts, up to "3/4" for the last'
-        )
-    return int(parts[1]), int(parts[2])
 
 
 # -- test functions ---------------------------------------------------------------------------------------------------
@@ -274,7 +245,7 @@ def exhaustive_test(function: Callable[..., object], /) -> Callable[..., None]: 
 
 @overload
 def exhaustive_test(
-    *, limit: int = LIMIT, shard: str | None = None, path: Sequence[int] | None = None
+    *, limit: int = LIMIT, path: Sequence[int] | None = None
 ) -> Callable[[Callable[..., object]], Callable[..., None]]: ...
 
 
@@ -283,7 +254,6 @@ def exhaustive_test(
     /,
     *,
     limit: int = LIMIT,
-    shard: str | None = None,
     path: Sequence[int] | None = None,
 ) -> Any:
     """Decorate a test function to run once for every combination of the choices that it makes with its argument ``g``.
@@ -294,7 +264,6 @@ def exhaustive_test(
     Args:
         function: the test; it takes an argument ``g``.
         limit: the number of cases after which the test fails with ``Incomplete`` when there are more.
-        shard: ``"0/4"`` runs the first of four parts of the cases.
         path: the choices of a failing case, to run that case alone.
 
     Raises:
@@ -302,7 +271,7 @@ def exhaustive_test(
     """
 
     def decorate(function: Callable[..., object]) -> Callable[..., None]:
-        return _all_cases(function, lambda: _make_gen(limit, shard, path))
+        return _all_cases(function, lambda: _make_gen(limit, path))
 
     return decorate if function is None else decorate(function)
 
@@ -310,8 +279,8 @@ def exhaustive_test(
 test = exhaustive_test
 
 
-def _make_gen(limit: int, shard: str | None, path: Sequence[int] | None) -> Gen:
-    gen = Gen(limit=limit, shard=shard)
+def _make_gen(limit: int, path: Sequence[int] | None) -> Gen:
+    gen = Gen(limit=limit)
     if path is not None:
         gen._replayed = _checked_path(path)
     gen._drops = True
@@ -347,7 +316,7 @@ def _run_cases(gen: Gen, request: Any, case: Callable[..., object]) -> None:
         total = gen.cases
     finally:
         report_cases(request, gen.cases, total)
-    if not gen.cases and gen.rejected and gen._shard == (0, 1):
+    if not gen.cases and gen.rejected:
         raise GenerationError(
             f"all {gen.rejected:,} cases were rejected, so nothing was tested", hint="look at what is assumed of them"
         )

@@ -1,11 +1,10 @@
-// Tests that the odometer visits each combination once, in order, in parts, and notices a test that changes its mind.
+// Tests that the odometer visits each combination once, in order, and notices a test that changes its mind.
 #include "core/draw/odometer.h"
 
 #include <gtest/gtest.h>
 
 #include <cstdint>
 #include <functional>
-#include <set>
 #include <vector>
 
 namespace ordeal::ORDEAL_TEST_FILE {
@@ -14,8 +13,6 @@ namespace {
 using Path = std::vector<std::uint64_t>;
 using Turn = Odometer::Turn;
 using Case = std::function<void(Odometer&)>;
-
-constexpr std::uint64_t kNoLimit = 1U << 30U;
 
 std::vector<Path> visited(Odometer& odometer, const Case& test) {
   std::vector<Path> paths;
@@ -106,15 +103,15 @@ TEST(Odometer, KeepsTheWidestBound) {
 }
 
 TEST(Odometer, StopsAtTheLimitOnlyWhenThereIsMore) {
-  Odometer exact(7, {});
+  Odometer exact(7);
   EXPECT_EQ(visited(exact, short_list).size(), 7U);
   EXPECT_EQ(exact.next(), Turn::kDone);
-  Odometer tight(6, {});
+  Odometer tight(6);
   while (tight.next() == Turn::kCase) {
     short_list(tight);
   }
   EXPECT_EQ(tight.cases(), 6U);
-  Odometer none(0, {});
+  Odometer none(0);
   EXPECT_EQ(none.next(), Turn::kLimit);
 }
 
@@ -163,49 +160,6 @@ TEST(Odometer, NoticesFewerChoices) {
   EXPECT_EQ(odometer.next(), Turn::kDone);
 }
 
-// -- Parts ----------------------------------------------------------------------------------------------------------
-
-TEST(Odometer, PartsVisitEachCaseOnce) {
-  const std::vector<Case> tests{short_list, shuffle(4), [](Odometer& o) {
-                                  o.choose(0, 0);
-                                  o.choose(4, 0);
-                                  o.choose(1, 0);
-                                }};
-  for (const Case& test : tests) {
-    const std::vector<Path> whole = all(test);
-    for (std::uint64_t count = 1; count <= 9; ++count) {
-      std::uint64_t cases = 0;
-      std::set<Path> seen;
-      for (std::uint64_t index = 0; index < count; ++index) {
-        Odometer part(kNoLimit, {index, count});
-        for (const Path& path : visited(part, test)) {
-          seen.insert(path);
-        }
-        cases += part.cases();
-      }
-      EXPECT_EQ(cases, whole.size()) << count << " parts";
-      EXPECT_EQ(seen, std::set<Path>(whole.begin(), whole.end())) << count << " parts";
-    }
-  }
-}
-
-TEST(Odometer, PartsAreOfLikeSize) {
-  for (std::uint64_t index = 0; index < 4; ++index) {
-    Odometer part(kNoLimit, {index, 4});
-    visited(part, [](Odometer& o) {
-      o.choose(1, 0);
-      o.choose(1, 0);
-      o.choose(24, 0);
-    });
-    EXPECT_EQ(part.cases(), 25U);
-  }
-}
-
-TEST(Odometer, RefusesAPartThatThereIsNot) {
-  EXPECT_THROW(Odometer(kNoLimit, {4, 4}), ConfigError);
-  EXPECT_THROW(Odometer(kNoLimit, {0, 0}), ConfigError);
-}
-
 // -- Replay ---------------------------------------------------------------------------------------------------------
 
 TEST(Odometer, ReplaysAPathAndThenZeros) {
@@ -240,10 +194,8 @@ bool draw_even(Odometer& o, std::size_t begin, std::uint64_t size) {
 // The same in a case that cannot be dropped: so whether there is another one is found out before it ends.
 void even(Odometer& o, std::uint64_t size) {
   const std::size_t begin = o.position();
-  if (!draw_even(o, begin, size)) {
-    ASSERT_TRUE(o.borrow(begin) && draw_even(o, begin, size));
-    o.keep(begin);
-  } else if (o.is_new(begin)) {
+  ASSERT_TRUE(draw_even(o, begin, size));
+  if (o.is_new(begin)) {
     o.hold(begin);
     o.release(o.retry(begin) && draw_even(o, begin, size));
   }
@@ -259,22 +211,8 @@ TEST(Odometer, SkipsWhatIsFilteredOut) {
                        {0, 0, 0}, {0, 0, 1}, {0, 2, 0}, {0, 2, 1}, {1, 0, 0}, {1, 0, 1}, {1, 2, 0}, {1, 2, 1}}));
 }
 
-TEST(Odometer, SkipsWhatIsFilteredOutInParts) {
-  std::uint64_t cases = 0;
-  for (std::uint64_t index = 0; index < 3; ++index) {
-    Odometer part(kNoLimit, {index, 3});
-    visited(part, [](Odometer& o) {
-      o.choose(1, 0);
-      even(o, 9);
-      o.choose(1, 0);
-    });
-    cases += part.cases();
-  }
-  EXPECT_EQ(cases, 20U);
-}
-
 TEST(Odometer, CountsDroppedCasesApart) {
-  Odometer odometer(7, {});
+  Odometer odometer(7);
   while (odometer.next() == Turn::kCase) {
     if (odometer.choose(2, 0) == 1) {
       odometer.drop();
@@ -282,39 +220,6 @@ TEST(Odometer, CountsDroppedCasesApart) {
   }
   EXPECT_EQ(odometer.cases(), 2U);
   EXPECT_EQ(odometer.dropped(), 1U);
-}
-
-// -- How large it is --------------------------------------------------------------------------------------------------
-
-TEST(Odometer, ProbesSuggestTheSize) {
-  constexpr int kProbes = 4'000;
-  double sum = 0;
-  Odometer odometer;
-  for (int i = 0; i < kProbes; ++i) {
-    odometer.probe(Rng::stream(1, "probe", static_cast<std::uint64_t>(i)));
-    ASSERT_EQ(odometer.next(), Turn::kCase);
-    short_list(odometer);
-    sum += odometer.suggested_size();
-    ASSERT_EQ(odometer.next(), Turn::kDone);
-  }
-  EXPECT_NEAR(sum / kProbes, 7, 0.25);
-}
-
-TEST(Odometer, TellsHowFarItIs) {
-  Odometer odometer;
-  std::vector<double> shares;
-  while (odometer.next() == Turn::kCase) {
-    odometer.choose(1, 0);
-    odometer.choose(1, 0);
-    shares.push_back(odometer.progress());
-  }
-  EXPECT_EQ(shares, (std::vector<double>{0, 0.25, 0.5, 0.75}));
-  Odometer part(kNoLimit, {1, 2});
-  ASSERT_EQ(part.next(), Turn::kCase);
-  part.choose(3, 0);
-  ASSERT_EQ(part.next(), Turn::kCase);
-  EXPECT_EQ(part.choose(3, 0), 3U);
-  EXPECT_EQ(part.progress(), 0.5);
 }
 
 }  // namespace

@@ -245,7 +245,7 @@ class BoundedSearch:
         setup = ReplaySetup(scope, self._driver, targets, Limits(0))
         setup.trace_builder.read_sources()
         self._bucketer = setup.bucketer()
-        self._odometer = _native.Odometer(limit=scope.limit, shard=(0, 1))
+        self._odometer = _native.Odometer(limit=scope.limit)
         self._step_source = ScopeStepSource(self._driver, self._odometer, scope)
         self._notes = Notes()
         replayer = Replayer(self._driver, self._bucketer, self._randoms)
