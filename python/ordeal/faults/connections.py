@@ -170,7 +170,8 @@ def around_dialect(meet: Meet) -> list[tuple[str, Wrap]]:
         @functools.wraps(original)
         def execute(dialect: Any, cursor: Any, statement: Any, *args: Any, **kwargs: Any) -> Any:
             context = kwargs.get("context", args[-1] if args else None)
-            connection = _driver_connection(cursor, context)
+            root = getattr(context, "root_connection", None)
+            connection = cursor.connection if root is None else root.connection.dbapi_connection
             meet(DriverCall(sql_text(statement), connection, dialect.dbapi.OperationalError))
             return original(dialect, cursor, statement, *args, **kwargs)
 
@@ -191,8 +192,3 @@ def around_dialect(meet: Meet) -> list[tuple[str, Wrap]]:
         *((f"{_DIALECT}.{name}", around_statement) for name in statements),
         (f"{_DIALECT}.do_commit", around_commit),
     ]
-
-
-def _driver_connection(cursor: Any, context: Any) -> Any:
-    root = getattr(context, "root_connection", None)
-    return cursor.connection if root is None else root.connection.dbapi_connection

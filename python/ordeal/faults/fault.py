@@ -504,7 +504,9 @@ def release(faults: Sequence[Fault]) -> None:
             errors.append(error)
         else:
             if not fault.is_unwound:
-                errors.append(_leak(fault))
+                whose = f"reset() and _do_deactivate() of {type(fault).__name__}"
+                hint = f"{whose} must call those of the class they override"
+                errors.append(FaultError(f"fault {fault.name!r} is still in effect after reset()", hint=hint))
     randomness.reset_default()
     if errors:
         raise errors[0]
@@ -523,10 +525,3 @@ def begin_run(faults: Sequence[Fault]) -> None:
     release(faults)
     for fault in faults:
         fault.enter_run()
-
-
-def _leak(fault: Fault) -> FaultError:
-    return FaultError(
-        f"fault {fault.name!r} is still in effect after reset()",
-        hint=f"reset() and _do_deactivate() of {type(fault).__name__} must call those of the class they override",
-    )

@@ -174,12 +174,9 @@ class PatchedSite(_native.PatchSite):
         else:
             delattr(self.owner, self.attribute)
         if isinstance(self.owner, ModuleType) and self.marked is not _native.modules_mark():
-            self._restore_in_late_modules()
-
-    def _restore_in_late_modules(self) -> None:
-        # A module that ran `from m import f` while the fault was active got the dispatcher.
-        for module, name in _native.module_bindings([self.installed]):
-            setattr(module, name, self.original)
+            # A module that ran `from m import f` while the fault was active got the dispatcher.
+            for module, name in _native.module_bindings([self.installed]):
+                setattr(module, name, self.original)
 
 
 # The sites with layers on them.

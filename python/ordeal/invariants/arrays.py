@@ -24,7 +24,8 @@ def unit_normalized(tol: float = TOLERANCE) -> Invariant:
         if not len(bad):
             return None
         at = tuple(int(place) for place in bad[0])
-        return f"{_vector(at)} has length {float(lengths[at])!r}, not 1"
+        vector = f"value[{', '.join(map(str, at))}]" if at else "the vector"
+        return f"{vector} has length {float(lengths[at])!r}, not 1"
 
     return _on_arrays("unit_normalized", tol, check)
 
@@ -139,7 +140,3 @@ def _asymmetry(np: Any, array: Any, tol: float) -> str | None:
 
 def _no_matrix(array: Any) -> str:
     return f"an array of shape {array.shape} is not a matrix"
-
-
-def _vector(at: tuple[int, ...]) -> str:
-    return f"value[{', '.join(map(str, at))}]" if at else "the vector"

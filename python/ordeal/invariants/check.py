@@ -51,7 +51,7 @@ class Invariant:
         """The invariant that both hold; the message names the one that does not."""
         if not isinstance(other, Invariant):
             return NotImplemented
-        return _Both(f"{self.name} & {other.name}", _nothing, (*self._parts(), *other._parts()))
+        return _Both(f"{self.name} & {other.name}", bool, (*self._parts(), *other._parts()))
 
     def _parts(self) -> tuple[Invariant, ...]:
         return (self,)
@@ -72,16 +72,12 @@ class Invariant:
 
 @dataclass(frozen=True)
 class _Both(Invariant):
-    """Several invariants, checked in their order."""
+    """Several invariants, checked in their order; it has no check of its own."""
 
     parts: tuple[Invariant, ...]
 
     def _parts(self) -> tuple[Invariant, ...]:
         return self.parts
-
-
-def _nothing(_value: Any) -> None:
-    """The check of what is made of parts: they have the checks."""
 
 
 SHOWN_MAX = 200

@@ -117,14 +117,12 @@ class Hook:
         if inspect.isgeneratorfunction(function):
             raise MachineError(f"{cls.__name__}.{self.name} contains `yield`, so it returns nothing", hint=self.hint)
         if not any(takes(function, fewer) for fewer in range(count - self.optional, count + 1)):
+            given = " and ".join(f"`{name}`" for name in self.parameters) + " alone" if self.parameters else "nothing"
+            name = getattr(function, "__name__", type(function).__name__)
             raise MachineError(
-                f"{cls.__name__}.{self.name} cannot be called with {self._given()}: it is "
-                f"{_name(function)}{inspect.signature(function)}",
+                f"{cls.__name__}.{self.name} cannot be called with {given}: it is {name}{inspect.signature(function)}",
                 hint=self.hint,
             )
-
-    def _given(self) -> str:
-        return " and ".join(f"`{name}`" for name in self.parameters) + " alone" if self.parameters else "nothing"
 
 
 def takes(function: Any, count: int) -> bool:
@@ -136,10 +134,6 @@ def takes(function: Any, count: int) -> bool:
     except ValueError:
         return True  # written in C
     return True
-
-
-def _name(function: Any) -> str:
-    return getattr(function, "__name__", type(function).__name__)
 
 
 class ComparingMachine(OperationMachine):

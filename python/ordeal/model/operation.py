@@ -42,12 +42,6 @@ class OperationMachine(ChaosTest):
         is_awaited = inspect.isawaitable(result) or isinstance(result, AsyncIterator)
         return self.run_coroutine(awaited(result)) if is_awaited else result
 
-    def _run_op(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        self._current_op, self._both_raised = function.__name__, False
-        result = self._perform(function, args, kwargs)
-        self._ops += 1
-        return result
-
 
 def operations_of(cls: type) -> list[str]:
     """Return the names of the methods of ``cls`` under ``@op``."""
@@ -92,7 +86,9 @@ def op(
                     f"{type(self).__name__}.{method.__name__} is an @op of a class that is not a Pair",
                     hint=f"write `class {type(self).__name__}(Pair):`, or use @rule",
                 )
-            result = self._run_op(method, args, kwargs)
+            self._current_op, self._both_raised = method.__name__, False
+            result = self._perform(method, args, kwargs)
+            self._ops += 1
             if not has_target:
                 return None
             return multiple() if self._both_raised and result is None else result

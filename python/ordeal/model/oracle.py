@@ -48,8 +48,9 @@ class Oracle(OperationMachine):
             hook.adopt(cls)
         for name in cls._own_rules:
             if name in vars(cls) and not cls.__module__.startswith("ordeal.model."):
+                oracle = next(base for base in cls.__mro__ if base.__module__.startswith("ordeal.model."))
                 raise MachineError(
-                    f"{cls.__name__}.{name} would replace the rule of {_oracle_of(cls).__name__} with that name",
+                    f"{cls.__name__}.{name} would replace the rule of {oracle.__name__} with that name",
                     hint="give it another name",
                 )
         super().__init_subclass__(**kwargs)
@@ -108,7 +109,3 @@ class Oracle(OperationMachine):
             f"{what}: {self._sides.ours} shows {shown(ours)}, but {self._sides.theirs} shows {shown(theirs)}"
             f"{self._sides.describe_difference(ours, theirs)}",
         )
-
-
-def _oracle_of(cls: type) -> type:
-    return next(base for base in cls.__mro__ if base.__module__.startswith("ordeal.model."))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import chain
 from typing import (
     Any,
@@ -65,7 +65,8 @@ class _Types:
         self._bound: dict[Any, Any] = {}
 
     def strategy(self, tp: Any) -> SearchStrategy[Any]:
-        origin, parts = get_origin(tp) or tp, tuple(self._bound_types(get_args(tp)))
+        origin = get_origin(tp) or tp
+        parts = tuple(self._bound.get(part, part) if isinstance(part, TypeVar) else part for part in get_args(tp))
         if isinstance(tp, TypeVar) and tp in self._bound:
             return self.strategy(self._bound[tp])
         if isinstance(tp, NewType):
@@ -93,9 +94,6 @@ class _Types:
             made.append(make())
             self._bound = outer
         return self._named[key]
-
-    def _bound_types(self, parts: tuple[Any, ...]) -> Iterator[Any]:
-        return (self._bound.get(part, part) if isinstance(part, TypeVar) else part for part in parts)
 
     def _generic(self, tp: Any, origin: Any, parts: tuple[Any, ...]) -> SearchStrategy[Any]:
         if origin is Literal:

@@ -22,7 +22,7 @@ from ordeal._tools.mutation.source import Source
 from ordeal._tools.scaffold.packages import parse
 from ordeal._tools.scaffold.settings import ignore_change
 from ordeal.errors import OrdealError
-from ordeal.simulate.ticks.real_time import _lines
+from ordeal.simulate.ticks.real_time import read_log
 from ordeal.trace import Trace
 
 
@@ -52,7 +52,7 @@ READERS: dict[str, Callable[[Path], Any]] = {
     "mutated": lambda path: Source.of(path, "a.py"),
     "tree": parse,
     "ignored": ignore_change,
-    "commands": _lines,
+    "commands": lambda path: list(read_log(path, [])),
 }
 DEEP = 200_000
 CONTENTS = {

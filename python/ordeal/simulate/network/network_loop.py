@@ -58,12 +58,7 @@ class SimulatedServer(asyncio.AbstractServer):
     @property
     def sockets(self) -> tuple[SimulatedSocket, ...]:
         """What stands for the sockets of the server; none once it is closed."""
-        return () if self._is_closed else tuple(map(self._socket, self.addresses))
-
-    def _socket(self, address: Address) -> SimulatedSocket:
-        sock = SimulatedSocket(self._loop)
-        sock.own = address
-        return sock
+        return () if self._is_closed else tuple(SimulatedSocket(self._loop, own=each) for each in self.addresses)
 
     def get_loop(self) -> asyncio.AbstractEventLoop:
         """Return the loop of the run."""
@@ -292,7 +287,9 @@ class NetworkLoop(SystemLoop):
         self, factory: ProtocolFactory, address: Address, security: dict[str, Any] | None = None
     ) -> tuple[StreamTransport, asyncio.BaseProtocol]:
         """Connect a protocol to the server at an address; ``security`` is what its transport says of its TLS."""
-        place = f"{self._shown(address[0])}:{address[1]}"
+        # The name of a node in place of its address, which depends on how many nodes there are.
+        shown = address[0] if self.world is None else self.world.host_of(address[0]) or address[0]
+        place = f"{shown}:{address[1]}"
         source = host_name(LIFE.get())
         name = f"from {source} to {place}" if source else f"to {place}"
         number = self._connections[name] = self._connections.get(name, 0) + 1
@@ -307,10 +304,6 @@ class NetworkLoop(SystemLoop):
             self._escape_to(address)
             raise ConnectionRefusedError(errno.ECONNREFUSED, f"no server of this simulation listens on {place}")
         return self._joined(factory, server, name, address, security or {})
-
-    def _shown(self, host: str) -> str:
-        """Return the name of a node in place of its address, which depends on how many nodes there are."""
-        return host if self.world is None else self.world.host_of(host) or host
 
     def _escape_to(self, address: Address) -> None:
         """Refuse to connect to a host outside of the run: a name with a dot that no node has."""

@@ -50,11 +50,19 @@ def refusing_method(what: str, hint: str) -> Callable[..., Any]:
 class SimulatedSocket:
     """A socket without a descriptor. Not thread-safe."""
 
-    def __init__(self, loop: Any, family: int = -1, type: int = -1, proto: int = -1) -> None:  # noqa: A002 - as the real one
+    def __init__(
+        self,
+        loop: Any,
+        family: int = -1,
+        type: int = -1,  # noqa: A002 - as the real one
+        proto: int = -1,
+        *,
+        own: Address | None = None,
+    ) -> None:
         self.family = socket.AddressFamily(socket.AF_INET if family == -1 else family)
         self.type = socket.SocketKind(socket.SOCK_STREAM if type == -1 else type & 0xF)
         self.proto = 0 if proto == -1 else proto
-        self.own: Address | None = None
+        self.own = own
         """Where it is bound."""
         self.remote: Address | None = None
         self.stream: Any = None

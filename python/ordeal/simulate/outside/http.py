@@ -85,11 +85,10 @@ class WebService:
 
     def serve(self) -> Coroutine[Any, Any, None]:
         """Answer on the ports of the service from now on: what lies outside was there before."""
-        self._loop.servers += [SimulatedServer(self._loop, self._protocol, [("", port)]) for port in self._ports]
+        loop = self._loop
+        made = lambda: asyncio.StreamReaderProtocol(asyncio.StreamReader(loop=loop), self._talk, loop=loop)  # noqa: E731
+        loop.servers += [SimulatedServer(loop, made, [("", port)]) for port in self._ports]
         return _nothing()
-
-    def _protocol(self) -> asyncio.StreamReaderProtocol:
-        return asyncio.StreamReaderProtocol(asyncio.StreamReader(loop=self._loop), self._talk, loop=self._loop)
 
     async def _talk(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         asking = self._loop.world.host_of(writer.get_extra_info("peername")[0]) or "the test"

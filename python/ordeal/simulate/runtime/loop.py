@@ -49,10 +49,6 @@ from ordeal.simulate.runtime.waits import orphaned, wait_lines, waits_for_tasks
 _WAKE = asyncio.futures._set_result_unless_cancelled  # type: ignore[attr-defined]
 
 
-def _is_time_out(handle: events.Handle) -> bool:
-    return type(getattr(handle._callback, "__self__", None)) is Timeout  # type: ignore[attr-defined]
-
-
 async def all_ended(tasks: list[asyncio.Task[Any]]) -> None:
     """Wait until tasks have ended, however they do."""
     await asyncio.gather(*tasks, return_exceptions=True)
@@ -421,8 +417,9 @@ class SimulationLoop(_native.ReadyQueue, NetworkLoop):  # type: ignore[misc]
     def _time_out(self, within: float) -> Timer | None:
         """Return the next timer that ends a wait, if it is due ``within`` this number of seconds."""
         last = self._now + within
-        ends = (each for each in self._timers if self._now < each[0] <= last and not each[2].cancelled())
-        return min((each for each in ends if _is_time_out(each[2])), default=None)
+        due = (each for each in self._timers if self._now < each[0] <= last and not each[2].cancelled())
+        owners = ((getattr(each[2]._callback, "__self__", None), each) for each in due)  # type: ignore[attr-defined]
+        return min((each for owner, each in owners if type(owner) is Timeout), default=None)
 
     def arrival_s(self, latencies: tuple[float, ...], taken: int) -> float:
         """Return how long a packet or result takes by the decision: the last value is until the next time-out."""

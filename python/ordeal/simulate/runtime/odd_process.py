@@ -137,16 +137,11 @@ def run_job() -> None:
     with surroundings.entered():
         for seed in run_seeds(job["seed"], job["runs"]):
             log: list[str] = []
-            outcome = run_once(
-                main, drawn_schedule(seed), settings, surroundings, chance=seed, log=functools.partial(_note, log)
-            )
+            note = lambda at, who, what, log=log: log.append(f"{who} at {at:.9f} s in `{what}`")  # noqa: E731
+            outcome = run_once(main, drawn_schedule(seed), settings, surroundings, chance=seed, log=note)
             log.append(f"the end with {outcome.bucket or 'success'}")
             logs.append(log)
     Path(job["result"]).write_text(json.dumps(logs), "utf-8")
-
-
-def _note(log: list[str], at: float, who: str, what: str) -> None:
-    log.append(f"{who} at {at:.9f} s in `{what}`")
 
 
 def _imported(job: dict[str, Any]) -> Callable[..., Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from ordeal._base.formatting import PLURALS, counted, one_line
@@ -180,15 +180,12 @@ def failure_text(failure: ScheduleFailure, replay: str | None = None) -> str:
 
 def replay_call(failure: ScheduleFailure, name: str) -> str:
     """Return the call that repeats a failure; ``name`` is that of the function that was run."""
-    return f"simulate.run({name}{_arguments(failure)})"
-
-
-def _arguments(failure: ScheduleFailure) -> str:
-    parts = [f", seed={failure.chance}"] if failure.chance else []
+    parts = [name, *([f"seed={failure.chance}"] if failure.chance else [])]
     if failure.faults:
-        parts.append(f", faults=[{', '.join(map(fault_call, failure.faults))}]")
-    parts.append(f", decisions={_table(failure.decisions)}")
-    return "".join(parts)
+        parts.append(f"faults=[{', '.join(map(fault_call, failure.faults))}]")
+    rows = [f"    {label!r}: {value}," for label, value in failure.decisions.items()]
+    parts.append("\n".join(["decisions={", *rows, "}"]) if rows else "decisions={}")
+    return f"simulate.run({', '.join(parts)})"
 
 
 def fault_call(fault: SimulatedFault) -> str:
@@ -199,12 +196,6 @@ def fault_call(fault: SimulatedFault) -> str:
         longest = "" if fault.kind == "reset" else f", longest={fault.longest!r}"
         return f"simulate.{fault.kind}({fault.nodes!r}{longest})"
     return f"simulate.{type(fault).__name__.lower()}({fault.longest!r})"
-
-
-def _table(decisions: Mapping[str, int]) -> str:
-    if not decisions:
-        return "{}"
-    return "\n".join(["{", *(f"    {label!r}: {value}," for label, value in decisions.items()), "}"])
 
 
 def report_text(report: Report) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Iterable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any
@@ -212,14 +212,10 @@ def _run(
         forgotten = surroundings.end()
     has_nodes = loop.world is not None and bool(loop.world.nodes)  # they lose power at the end, and report nothing
     if outcome.error is None and not outcome.is_cut_short and not has_nodes:
-        outcome.error = _forgotten_error(loop, forgotten)
-
-
-def _forgotten_error(loop: SimulationLoop, held: Sequence[asyncio.Future[Any]]) -> BaseException | None:
-    """Return the error of a future that nothing asked for, where the run has freed it or still ``held`` it."""
-    freed = [context["exception"] for context in loop.unhandled if context.get("exception") is not None]
-    errors = freed or [future.exception() for future in held]
-    return _unhandled("", errors[0], None, loop, who="a future") if errors else None
+        # Of a future that nothing asked for, where the run has freed it or still holds it.
+        freed = [context["exception"] for context in loop.unhandled if context.get("exception") is not None]
+        errors = freed or [future.exception() for future in forgotten]
+        outcome.error = _unhandled("", errors[0], None, loop, who="a future") if errors else None
 
 
 def _started(main: Main, loop: SimulationLoop, settings: RunSettings) -> Coroutine[Any, Any, Any]:

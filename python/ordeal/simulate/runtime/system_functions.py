@@ -124,16 +124,11 @@ def _getaddrinfo(
     proto: int = 0,
     flags: int = 0,
 ) -> Any:
-    if _is_simulated(loop, host):
+    name = host.decode() if isinstance(host, bytes) else host
+    is_node = loop.world is not None and name and loop.world.host_of(name) is not None
+    if name in (None, "", "localhost") or is_node or is_ip(name):
         return loop.addresses(host, port, type)
     return _REAL_GETADDRINFO(host, port, family, type, proto, flags)
-
-
-def _is_simulated(loop: Any, host: Any) -> bool:
-    name = host.decode() if isinstance(host, bytes) else host
-    if name in (None, "", "localhost") or (loop.world is not None and loop.world.host_of(name) is not None):
-        return True
-    return is_ip(name)
 
 
 def _getfqdn(_loop: Any, name: str = "") -> str:
@@ -179,10 +174,6 @@ def _refusing(
 _ALARM = "sets an alarm of the system", "use asyncio.timeout, or loop.call_later"
 _WAIT = "waits for the system", "use asyncio.sleep, and the streams and locks of asyncio"
 _PIPE = "makes a pipe or a device among the files", "let tasks share an asyncio.Queue, or give the program a stand-in"
-
-
-def _poll() -> Any:
-    return _REAL_POLL() if _loop("socket") is None else _Poll(_REAL_POLL())
 
 
 class _Poll:
@@ -233,7 +224,7 @@ SYSTEM_PLACES = BoundPlaces(
         (select, "select"): _refusing(
             select.select, "select.select", "socket", *_WAIT, may=lambda *given: _is_zero(given, 3)
         ),
-        (select, "poll"): _poll,
+        (select, "poll"): _asking(_REAL_POLL, "socket", lambda _: _Poll(_REAL_POLL())),
         (socket, "socket"): _SocketType(),
         (socket, "getaddrinfo"): _asking(_REAL_GETADDRINFO, "socket", _getaddrinfo),
         (socket, "gethostname"): _asking(socket.gethostname, "socket", lambda _: host_name()),

@@ -132,7 +132,7 @@ class SimulatedTest:
             request: where pytest says what runs.
         """
         __tracebackhide__ = True
-        folder = None if request is None else request.config.rootpath / FOLDER / _file_name(request.node.nodeid)
+        folder = None if request is None else request.config.rootpath / FOLDER / file_name(request.node.nodeid)
         is_short = request is not None and not request.config.getoption("chaos", default=False)
         search = ScheduleSearch(_main(function, given, request), self._settings)
         with search.entered(is_meant=self._is_decorated):
@@ -145,7 +145,10 @@ class SimulatedTest:
                     search.try_seeds(self._seed, runs, None, self._policy)
                 failure = search.report.failure
         if request is not None and search.report.runs:
-            _tell(request.node, reach_text(search.report))
+            # With @given, the report shows that of the last example.
+            sections = request.node._report_sections
+            sections[:] = [section for section in sections if section[:2] != _SECTION]
+            request.node.add_report_section(*_SECTION, reach_text(search.report))
         if failure is not None:
             raise self._told(failure, folder, request) from failure.error.__cause__
 
@@ -208,13 +211,6 @@ class SimulatedTest:
         return noted(failure, f"Replay: ordeal replay {path.relative_to(request.config.rootpath)}")
 
 
-def _tell(item: Any, text: str) -> None:
-    """Have pytest show a text with a test; with ``@given`` that of its last example."""
-    sections = item._report_sections
-    sections[:] = [section for section in sections if section[:2] != _SECTION]
-    item.add_report_section(*_SECTION, text)
-
-
 def _main(function: AsyncTest, given: Mapping[str, Any], request: Any) -> Main | FreshMain:
     """Return what a run calls."""
     arguments = {} if request is None else request.node.funcargs
@@ -224,7 +220,8 @@ def _main(function: AsyncTest, given: Mapping[str, Any], request: Any) -> Main |
     return functools.partial(function, **given)
 
 
-def _file_name(node_id: str) -> str:
+def file_name(node_id: str) -> str:
+    """Return the name of a file or folder for a test of pytest."""
     name = node_id.replace("/", ".").replace("::", ".")
     return "".join(char if char.isalnum() or char in "._-[]" else "_" for char in name)[:150]
 

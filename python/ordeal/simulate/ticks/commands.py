@@ -33,22 +33,16 @@ class CommandType:
 
         Returns None where the class refuses what was drawn for its fields.
         """
-        return data.draw(self._drawn(live), label=self.name)
-
-    def _drawn(self, live: Mapping[str, Collection[Any]]) -> st.SearchStrategy[Any]:
         drawn = {name: _often_live(field, live.get(name, ())) for name, field in self.fields.items()}
-        return st.fixed_dictionaries(drawn).map(self._made)
+        return data.draw(st.fixed_dictionaries(drawn).map(self.made), label=self.name)
 
-    def _made(self, values: dict[str, Any]) -> Any:
+    def made(self, values: Mapping[str, Any]) -> Any:
+        """Build a command from its fields; None where the class refuses them."""
         try:
             return self.cls(**values)
         except (TypeError, ValueError):
             # Types say less than what a class checks, such as that one field is larger than another.
             return None
-
-    def read(self, values: Mapping[str, Any]) -> Any:
-        """Build a command from what ``as_fields`` made of it."""
-        return self.cls(**values)
 
 
 def as_fields(command: Any) -> dict[str, Any]:

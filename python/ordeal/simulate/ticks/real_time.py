@@ -29,6 +29,7 @@ from ordeal._hypothesis.markers import invariants_of
 from ordeal.errors import MachineError
 from ordeal.simulate.errors import SimulationError, checked_number, checked_seconds
 from ordeal.simulate.runtime.decisions import SEED_MAX
+from ordeal.simulate.runtime.testing import file_name
 from ordeal.simulate.ticks.commands import LIVE_OF_TEN, CommandType, as_fields, command_types
 from ordeal.simulate.ticks.machine import Ticking, perform, take_tick
 
@@ -69,8 +70,17 @@ def read_log(path: Path, kinds: Sequence[CommandType]) -> Iterator[LoggedCommand
     """
     by_name = {kind.name: kind for kind in kinds}
     waiting: tuple[float, Any] | None = None
-    for number, line in enumerate(_lines(path), 1):
-        row = _row(path, number, line)
+    try:
+        lines = read_whole(path).decode("utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise SimulationError(f"the log {path} cannot be read: {error}", hint="give the path of a log") from error
+    for number, line in enumerate(lines, 1):
+        try:
+            row = json.loads(line, object_hook=_unpacked)
+        except (ValueError, RecursionError) as error:
+            raise _damaged(path, number) from error
+        if not isinstance(row, dict):
+            raise _damaged(path, number)
         if waiting is not None:
             yield LoggedCommand(*waiting, outcome=str(row.get("outcome", "")))
             waiting = None
@@ -78,23 +88,6 @@ def read_log(path: Path, kinds: Sequence[CommandType]) -> Iterator[LoggedCommand
             waiting = _read_command(path, number, row, by_name)
     if waiting is not None:
         yield LoggedCommand(*waiting, outcome="unknown")
-
-
-def _lines(path: Path) -> list[str]:
-    try:
-        return read_whole(path).decode("utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise SimulationError(f"the log {path} cannot be read: {error}", hint="give the path of a log") from error
-
-
-def _row(path: Path, number: int, line: str) -> dict[str, Any]:
-    try:
-        row = json.loads(line, object_hook=_unpacked)
-    except (ValueError, RecursionError) as error:
-        raise _damaged(path, number) from error
-    if not isinstance(row, dict):
-        raise _damaged(path, number)
-    return row
 
 
 def _damaged(path: Path, number: int) -> SimulationError:
@@ -114,7 +107,7 @@ def _read_command(
         known = ", ".join(kinds) or "none"
         raise SimulationError(f"the log {path} has a command {name!r:.100}", hint=f"the machine knows: {known}")
     try:
-        return float(at), kind.read(fields)
+        return float(at), kind.cls(**fields)
     except (TypeError, ValueError) as error:
         raise SimulationError(
             f"line {number} of the log {path} is no {name} any more: {error}", hint="the class was changed since"
@@ -231,8 +224,7 @@ def _made(function: Callable[..., Any], send_all: Callable[[Mapping[str, Any], P
         request = fixtures["request"] if wants_request else fixtures.pop("request")
         if not request.config.getoption("e2e", default=False):
             raise unittest.SkipTest("runs in real time, with --e2e")
-        name = re.sub(r"[^\w.\[\]-]", "_", request.node.nodeid.replace("/", ".").replace("::", "."))[:150]
-        log = request.config.rootpath / FOLDER / f"{name}.jsonl"
+        log = request.config.rootpath / FOLDER / f"{file_name(request.node.nodeid)}.jsonl"
         log.parent.mkdir(parents=True, exist_ok=True)
         sendings = send_all(fixtures, log)
         request.node.add_report_section("call", "end to end", sendings.text(log.relative_to(request.config.rootpath)))
@@ -380,10 +372,7 @@ def _command(kind: CommandType, values: dict[str, Any], chance: _native.Rng, tar
         if live.get(name) and _below(chance, 10) < LIVE_OF_TEN:
             ids = list(live[name])
             values[name] = ids[_below(chance, len(ids))]
-    try:
-        return kind.read(values)
-    except (TypeError, ValueError):
-        return None
+    return kind.made(values)
 
 
 # ---------------------------------------------------------------------------------------------------------------------

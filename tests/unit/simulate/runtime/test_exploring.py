@@ -346,36 +346,3 @@ def test_a_shrink_ends_at_its_limit_and_says_so(
     assert f"Shrinking ended at its limit, {limit}: fewer decisions may suffice." in str(failure)
     with pytest.raises(AssertionError):
         simulate.run(_ten_sleepers, decisions=failure.decisions)
-
-
-def _used_seldom(how: str, runs: list[tuple[float, float]]) -> Any:
-    """A program that draws in the runs in which two timers fire in the other order."""
-
-    async def main() -> None:
-        order: list[int] = []
-
-        async def sleep(number: int) -> None:
-            await asyncio.sleep(1)
-            order.append(number)
-
-        await asyncio.gather(sleep(0), sleep(1))
-        if order == [1, 0]:
-            drawn = random.random() if how == "draws" else float(random.getstate()[1][1])
-            runs.append((drawn, float(uuid.uuid4().int)))
-
-    return main
-
-
-@pytest.mark.parametrize("how", ["draws", "asks"])
-def test_a_run_that_uses_random_for_the_first_time_is_seeded_as_the_others(how: str) -> None:
-    seen: list[tuple[float, float]] = []
-    main = _used_seldom(how, seen)
-    assert simulate.explore(main, runs=40, policy="random").runs == 40
-    found = set(seen)
-    seen.clear()
-    for seed in range(40):
-        simulate.run(main, seed=seed)
-    assert seen
-    # The first one is repeated once it has used what was not seeded; that is in no search alone.
-    assert set(seen) <= found
-    assert len(found) <= len(set(seen)) + 1
