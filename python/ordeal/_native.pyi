@@ -833,7 +833,6 @@ def struck_call(
     before: Callable[[int], None] | None = None,
     answer: Callable[[], Any] | None = None,
     after: Callable[[Any], Any] | None = None,
-    each: Callable[[Any], Any] | None = None,
 ) -> Callable[..., Any]: ...
 
 @final

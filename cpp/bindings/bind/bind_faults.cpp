@@ -139,13 +139,13 @@ void bind_faults(py::module_& m) {
   m.def(
       "struck_call",
       [](py::object fault_switch, py::object original, py::object replacement, py::object admits, py::object before,
-         py::object answer, py::object after, py::object each) {
+         py::object answer, py::object after) {
         return struck_call({std::move(fault_switch), std::move(original), std::move(replacement), std::move(admits),
-                            std::move(before), std::move(answer), std::move(after), std::move(each)});
+                            std::move(before), std::move(answer), std::move(after)});
       },
       py::arg("fault_switch"), py::arg("original"), py::kw_only(), py::arg("replacement") = py::none(),
       py::arg("admits") = py::none(), py::arg("before") = py::none(), py::arg("answer") = py::none(),
-      py::arg("after") = py::none(), py::arg("each") = py::none());
+      py::arg("after") = py::none());
 }
 
 }  // namespace ordeal::bindings

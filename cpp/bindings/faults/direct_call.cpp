@@ -11,7 +11,7 @@
 namespace ordeal::bindings {
 namespace {
 
-enum Held : std::uint8_t { kSwitch, kOriginal, kReplacement, kAdmits, kBefore, kAnswer, kAfter, kEach, kHeldCount };
+enum Held : std::uint8_t { kSwitch, kOriginal, kReplacement, kAdmits, kBefore, kAnswer, kAfter, kHeldCount };
 
 struct StruckCallObject {
   PyObject_HEAD vectorcallfunc vectorcall;
@@ -21,9 +21,8 @@ struct StruckCallObject {
 
 // The result as the caller gets it; steals `result`. Null with an exception set if `after` raises one.
 PyObject* changed(const StruckCallObject& call, PyObject* result) noexcept {
-  const bool is_generator = PyGen_CheckExact(result) != 0 || PyAsyncGen_CheckExact(result) != 0;
-  PyObject* const made = PyObject_CallOneArg(call.held[is_generator ? kEach : kAfter], result);
-  if (made != nullptr && made != result && !is_generator) {
+  PyObject* const made = PyObject_CallOneArg(call.held[kAfter], result);
+  if (made != nullptr && made != result) {
     ++call.counts->changes;
   }
   Py_DECREF(result);
@@ -155,7 +154,7 @@ py::object struck_call(const Strike& strike) {
   call.vectorcall = ordeal_struck_call;
   const std::array<const py::object*, kHeldCount> given{&strike.fault_switch, &strike.original, &strike.replacement,
                                                         &strike.admits,       &strike.before,   &strike.answer,
-                                                        &strike.after,        &strike.each};
+                                                        &strike.after};
   for (std::size_t i = 0; i < kHeldCount; ++i) {
     call.held[i] = given[i]->is_none() ? nullptr : Py_NewRef(given[i]->ptr());
   }

@@ -19,7 +19,6 @@ struct Strike {
   py::object before;       // called with the number
   py::object answer;       // called without arguments in place of the original
   py::object after;        // called with the result, returns what the caller gets
-  py::object each;         // called with a generator: changes its items by `after`
 };
 
 py::object struck_call(const Strike& strike);

@@ -10,15 +10,7 @@ from typing import Any
 
 import ordeal._native as _native
 from ordeal.errors import FaultError
-from ordeal.faults.attributes import (
-    Wrap,
-    async_generator_like,
-    changed_items,
-    direct,
-    generator_like,
-    keeps_nothing,
-    mark_like,
-)
+from ordeal.faults.attributes import Wrap, direct, keeps_nothing, mark_like
 from ordeal.faults.fault import CallLimits, MultiPatchFault, check_function
 
 
@@ -78,13 +70,12 @@ class PatchFault(MultiPatchFault):
 
 
 class CallFault(MultiPatchFault):
-    """A fault on the calls of ``target``, which keeps its kind: a plain, coroutine or generator function.
+    """A fault on the calls of ``target``, which stays a coroutine function if it is one.
 
     Each call runs ``before(number)``, with the number of the call since ``reset()`` from 1, which may raise; then waits
     ``pause_s`` seconds; then makes the original call, or takes the result of ``answer()`` instead; and returns
-    ``after(result)``. A call of a generator function begins when its first item is requested, and ``after`` changes
-    each of its items; an ``answer()`` of None means no items. If ``after`` returns its argument, it has changed
-    nothing.
+    ``after(result)``. If ``after`` returns its argument, it has changed nothing. A generator function is struck when it
+    is called.
     """
 
     def __init__(
@@ -120,21 +111,16 @@ class CallFault(MultiPatchFault):
             raise FaultError(f"fault {self.name!r} acts on functions, and `{self.target}` is {original!r}")
         if inspect.iscoroutinefunction(original):
             return self._around_coroutine(original)
-        if inspect.isasyncgenfunction(original):
-            return self._around_async_generator(original)
-        return self._around_call(original)
-
-    def _around_call(self, original: Any) -> Any:
-        if not (self._counts_itself or self._pause_s > 0 or inspect.isgeneratorfunction(original)):
+        if not (self._counts_itself or self._pause_s > 0):
             return functools.update_wrapper(direct(self._struck_call(original)), original)
 
+        @functools.wraps(original)
         def faulty(*args: Any, **kwargs: Any) -> Any:
             number = self._meet()
             call = functools.partial(original, *args, **kwargs)
             return self._struck(number, call) if number else call()
 
-        is_generator = inspect.isgeneratorfunction(original)
-        return generator_like(original, faulty) if is_generator else functools.wraps(original)(faulty)
+        return faulty
 
     def _struck_call(self, original: Any) -> Callable[..., Any]:
         """Do in C++ what ``_struck`` and ``_meet`` do."""
@@ -145,7 +131,6 @@ class CallFault(MultiPatchFault):
             before=self._before,
             answer=self._answer,
             after=self._after,
-            each=self._end,
         )
 
     def _around_coroutine(self, original: Any) -> Any:
@@ -156,16 +141,6 @@ class CallFault(MultiPatchFault):
             return await (self._struck_coroutine(number, call) if number else call())
 
         return faulty
-
-    def _around_async_generator(self, original: Any) -> Any:
-        async def faulty(*args: Any, **kwargs: Any) -> Any:
-            async def call() -> Any:
-                return original(*args, **kwargs)
-
-            number = self._meet()
-            return await (self._struck_coroutine(number, call) if number else call())
-
-        return async_generator_like(original, faulty)
 
     def _struck(self, number: int, call: Callable[[], Any]) -> Any:
         """Return the result of ``call``, the call with this number, under the fault."""
@@ -194,12 +169,8 @@ class CallFault(MultiPatchFault):
                 raise
 
     def _end(self, result: Any) -> Any:
-        return result if self._after is None else changed_items(result, self._after_one)
-
-    def _after_one(self, result: Any) -> Any:
-        """Return the changed result, or item of a generator. Returning the same object means no change."""
-        assert self._after is not None
-        made = self._after(result)
+        """Return the changed result. Returning the same object means no change."""
+        made = result if self._after is None else self._after(result)
         if made is not result:
             self.observe_change()
         return made
