@@ -7,7 +7,7 @@ import keyword
 import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, get_origin, get_type_hints, is_typeddict
+from typing import Annotated, Any, get_type_hints
 
 from hypothesis import strategies as st
 
@@ -47,8 +47,6 @@ class CommandType:
 
 def as_fields(command: Any) -> dict[str, Any]:
     """Return the fields of a command by name."""
-    if isinstance(command, dict):
-        return dict(command)
     return {name: getattr(command, attribute) for name, attribute, _ in _fields(type(command))}
 
 
@@ -63,7 +61,7 @@ def command_types(machine: str, given: Any) -> list[CommandType]:
     """Return what the ``commands`` of a machine are.
 
     Raises:
-        MachineError: they are no list of dataclasses, or of classes of attrs, pydantic or TypedDict.
+        MachineError: they are no list of dataclasses, or of classes of attrs or pydantic.
     """
     if isinstance(given, str) or not isinstance(given, Collection):
         raise MachineError(f"{machine}.commands is {given!r:.100}", hint="write a list of classes: `commands = [Buy]`")
@@ -78,7 +76,7 @@ def _command_type(machine: str, cls: Any) -> CommandType:
     except TypeError as error:
         raise MachineError(
             f"{machine}.commands has {cls!r:.100}, which has no fields with types",
-            hint="write a dataclass, a TypedDict, or a class of attrs or pydantic",
+            hint="write a dataclass, or a class of attrs or pydantic",
         ) from error
     name = _WORDS.sub("_", cls.__name__).lower()
     return CommandType(cls, f"{name}_" if keyword.iskeyword(name) else name, fields)
@@ -89,10 +87,7 @@ def _fields(cls: Any) -> Iterator[tuple[str, str, Any]]:
     if not isinstance(cls, type):
         raise TypeError(cls)
     hints = get_type_hints(cls, include_extras=True)
-    if is_typeddict(cls):
-        for name, hint in hints.items():
-            yield name, name, _plain(hint)
-    elif dataclasses.is_dataclass(cls):
+    if dataclasses.is_dataclass(cls):
         yield from ((field.name, field.name, hints[field.name]) for field in dataclasses.fields(cls) if field.init)
     elif (attributes := getattr(cls, "__attrs_attrs__", None)) is not None:
         yield from ((each.alias, each.name, hints.get(each.name, Any)) for each in attributes if each.init)
@@ -102,10 +97,3 @@ def _fields(cls: Any) -> Iterator[tuple[str, str, Any]]:
             yield name, name, Annotated[hint, *field.metadata] if field.metadata else hint
     else:
         raise TypeError(cls)
-
-
-def _plain(hint: Any) -> Any:
-    """Return the type in ``Required[...]``, ``NotRequired[...]`` and ``ReadOnly[...]`` of a TypedDict."""
-    while getattr(get_origin(hint), "_name", "") in ("Required", "NotRequired", "ReadOnly"):
-        hint = hint.__args__[0]
-    return hint

@@ -1,9 +1,9 @@
-"""Commands from dataclasses, attrs, pydantic and TypedDict, with ids of what there is."""
+"""Commands from dataclasses, attrs and pydantic, with ids of what there is."""
 
 from __future__ import annotations
 
 import dataclasses
-from typing import Annotated, Any, ClassVar, Literal, NotRequired, TypedDict
+from typing import Annotated, Any, ClassVar, Literal
 
 import attrs
 import pytest
@@ -27,11 +27,6 @@ class Weigh:
     _grams: int = 0
 
 
-class Drop(TypedDict):
-    box_id: int
-    hard: NotRequired[bool]
-
-
 class Field:
     def __init__(self, annotation: Any, metadata: list[Any]) -> None:
         self.annotation, self.metadata = annotation, metadata
@@ -46,7 +41,7 @@ class Model:
         self.count, self.name = count, name
 
 
-@pytest.mark.parametrize("cls", [MoveBox, Weigh, Drop, Model])
+@pytest.mark.parametrize("cls", [MoveBox, Weigh, Model])
 def test_each_kind_is_made_and_read_back(cls: Any) -> None:
     (kind,) = command_types("M", [cls])
 
