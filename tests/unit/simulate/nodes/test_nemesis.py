@@ -144,7 +144,9 @@ def test_a_disk_is_full_or_broken_for_a_while(fault: str, name: str, noun: str) 
     assert seen[-1] == ""
     assert set(seen) == {"", name}
     first, lasts = (Decided.from_label(label, value) for label, value in struck.items())
-    assert decision_text(first, [getattr(simulate, fault)()]).startswith(f"a: {fault.replace('_', ' ')} after 3 steps")
+    assert decision_text(first, [getattr(simulate, fault)()]).startswith(
+        f"a: {fault.replace('_', ' ')} after 3 own steps"
+    )
     assert (
         decision_text(lasts, [getattr(simulate, fault)()]).strip().startswith(f"{fault.replace('_', ' ')} of a lasts")
     )
