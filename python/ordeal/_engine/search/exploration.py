@@ -27,8 +27,8 @@ from ordeal.result import (
     StoppedReason,
 )
 
-#: Reading the sources of a package takes as long as a few hundred steps.
-STEPS_BEFORE_SOURCES = 5_000
+#: Reading the sources of a package takes some milliseconds. Later, somebody may have edited them.
+SECONDS_BEFORE_SOURCES = 0.1
 
 
 class Exploration(SearchListener):
@@ -71,7 +71,7 @@ class Exploration(SearchListener):
 
     def run_made(self) -> None:
         """Read the sources early, but not before the runs that find most bugs."""
-        if self._search.tally.steps > STEPS_BEFORE_SOURCES:
+        if monotonic() - self._started > SECONDS_BEFORE_SOURCES:
             self._search.setup.trace_builder.read_sources()
         if self._settings.progress is not None:
             self._settings.progress(self._progress())
