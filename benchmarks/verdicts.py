@@ -180,7 +180,7 @@ class _ShowsItself:
 
 def _nested_list() -> None:
     nested: list[Any] = []
-    for _ in range(20_000):
+    for _ in range(200_000):  # more than a stack of 8 MB has room for
         nested = [nested]
     json.dumps(nested)
 
