@@ -110,7 +110,7 @@ def _read_command(
         return float(at), kind.cls(**fields)
     except (TypeError, ValueError) as error:
         raise SimulationError(
-            f"line {number} of the log {path} is no {name} any more: {error}", hint="the class was changed since"
+            f"line {number} of the log {path} does not fit {name} any more: {error}", hint="the class was changed since"
         ) from error
 
 

@@ -193,7 +193,7 @@ def test_time_passes_between_the_commands_of_a_log(tmp_path: Path) -> None:
         ([[1]], "line 1 of the log .* is damaged"),
         ([{"at": "x", "command": "add", "fields": {}}], "is damaged"),
         ([{"at": 0, "command": "sub", "fields": {}}], "has a command 'sub'\nhint: the machine knows: add"),
-        ([{"at": 0, "command": "add", "fields": {"other": 1}}], "line 1 of the log .* is not an add any more"),
+        ([{"at": 0, "command": "add", "fields": {"other": 1}}], "line 1 of the log .* does not fit add any more"),
     ],
 )
 def test_a_log_is_not_trusted(tmp_path: Path, rows: list[Any], text: str) -> None:
