@@ -162,10 +162,9 @@ class Findings:
         seen = [replayed.bucket for replayed in replays]
         places = [place_of(bucket) for bucket in seen]
         steady = bool(seen[0]) and len(set(places)) == 1
-        # What earlier runs left outside the machine, such as a cache in a module or a closed stream, makes runs fail
-        # sooner, in another way or not at all. Only the run's own tape may then fail where nothing ran before.
-        alike = steady and places[0] == place_of(finding.bucket) and len(replays[0].tape) >= len(finding.tape)
-        finding.outside = not from_copy and not alike
+        # What earlier runs left outside the machine, such as a cache in a module, makes runs fail sooner or not at all.
+        # Only the run's own tape may then fail in a process where nothing ran before.
+        finding.outside = not from_copy and not (steady and len(replays[0].tape) >= len(finding.tape))
         if not steady and place_of(finding.bucket) not in places and from_copy:
             self._unfaithful[finding.bucket] = tries + 1
             return Confirmation.UNFAITHFUL

@@ -177,21 +177,3 @@ def test_an_invariant_that_hangs_leaves_a_short_search_its_time(workers: int) ->
     (failure,) = result.failures
     assert "timed out" in str(failure.error)
     assert result.total_steps > 200
-
-
-class FailsInAnotherWayLater(RuleBasedStateMachine):
-    """The first failure leaves something outside the machine that makes all later runs fail in another way."""
-
-    spoiled: ClassVar[bool] = False
-
-    @rule()
-    def go(self) -> None:
-        if FailsInAnotherWayLater.spoiled:
-            raise KeyError("spoiled")
-        FailsInAnotherWayLater.spoiled = True
-        raise ValueError("first")
-
-
-def test_a_failure_after_which_others_come_is_reported_as_itself() -> None:
-    failures = Explorer(FailsInAnotherWayLater, seed=0, workers=1, isolate=True).run(max_runs=20).failures
-    assert ("ValueError", False) in [(type(failure.error).__name__, failure.flaky) for failure in failures]
