@@ -316,11 +316,11 @@ def mutate() -> None:
     that pytest finds; with `--with machines`, recorded runs of the machines in ordeal.toml judge instead. The program
     is not written: the broken code is only in memory.
 
-    Of the last run, kept in .ordeal/mutate, `ordeal mutate show ID` prints a mutant, `accept ID` notes that
-    no test needs to notice it, `rerun` judges again what nothing noticed, and `report FORMAT` writes a report: html,
-    md, junit, sarif, github, badge or json. `kill ID` searches a run in which a machine of
-    ordeal.toml notices a survivor, and writes it as a test; `kill` does so for all survivors. `doctor [PATH]...` runs
-    the tests without a mutant, and says what they are good for.
+    Of the last run, kept in .ordeal/mutate, `ordeal mutate show ID` prints a mutant, `apply ID` writes it into the
+    program, `accept ID` notes that no test needs to notice it, `rerun` judges again what nothing noticed, and
+    `report FORMAT` writes a report: html, md, junit, sarif, github, badge or json. `kill ID` searches a run in which a
+    machine of ordeal.toml notices a survivor, and writes it as a test; `kill` does so for all survivors.
+    `doctor [PATH]...` runs the tests without a mutant, and says what they are good for.
     """
 
 
