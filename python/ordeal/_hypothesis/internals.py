@@ -65,16 +65,18 @@ def _types(_loaded: tuple[bool | int, ...]) -> tuple[tuple[type[BaseException], 
 
 def end_run_after(teardown: Callable[[], object], frame: FrameType) -> None:
     """Call ``teardown`` at the end of a run by ``frame``. If the run has failed, only note what the teardown raises."""
+    first = sys.exception()
+    if first is None:
+        teardown()
+        return
     no_failures = *REJECTED, *skip_types()
     failures = failure_types()
-    first = sys.exception()
-    kind = type(first)
-    trace = None if first is None else traceback_of(first)
+    kind, trace = type(first), traceback_of(first)
     has_failed = issubclass(kind, failures) and not issubclass(kind, no_failures)
     try:
         teardown()
     except failures + no_failures as second:
-        if first is None or not has_failed or trace is None or trace.tb_frame is not frame:
+        if not has_failed or trace is None or trace.tb_frame is not frame:
             raise
         if not issubclass(type(second), no_failures):
             add_outside_note(first, f"then the teardown failed as well: {error_line(second)}")

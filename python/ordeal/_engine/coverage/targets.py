@@ -16,7 +16,7 @@ from types import ModuleType
 import msgspec
 
 from ordeal._base.regular_file import real_path
-from ordeal._base.untrusted import exit_refused
+from ordeal._base.untrusted import ExitRefused
 from ordeal.errors import TargetError
 
 _SOURCE_SUFFIX = ".py"
@@ -133,7 +133,7 @@ def _check_name(name: str) -> None:
 
 def _import(name: str) -> ModuleType:
     try:
-        with exit_refused():
+        with ExitRefused():
             return importlib.import_module(name)
     except ModuleNotFoundError as error:
         if error.name is not None and (name == error.name or name.startswith(f"{error.name}.")):

@@ -130,7 +130,7 @@ def _import(name: str, wanted: str) -> ModuleType:
         # Find modules too that were written after the import system last read their folder.
         importlib.invalidate_caches()
         reach_test_file(name)
-        with untrusted.exit_refused():
+        with untrusted.ExitRefused():
             return importlib.import_module(name)
     except ModuleNotFoundError as error:
         missing = error.name or name

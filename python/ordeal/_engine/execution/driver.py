@@ -17,7 +17,7 @@ from hypothesis.stateful import RuleBasedStateMachine
 from ordeal._base import interrupts
 from ordeal._base.outside import OutsideMode, outside
 from ordeal._base.rule_timeout import RuleLoop, RuleTimeoutError, timeout_error
-from ordeal._base.untrusted import exit_refused, readable, traceback_of
+from ordeal._base.untrusted import ExitRefused, readable, traceback_of
 from ordeal._engine.execution import bucket, builtins_kept
 from ordeal._engine.execution.bucket import user_frames
 from ordeal._engine.execution.recorder import Observer
@@ -107,6 +107,7 @@ HASH_MASK = 2**64 - 1
 #: as where Hypothesis runs the machine.
 FRAMES = 2002
 _NOTHING_NEARER: dict[str, None] = {}
+_UNGUARDED = nullcontext()
 
 
 class RunListener:
@@ -260,7 +261,7 @@ class Driver:
                     # A separate process may end. This one goes on if only a copy of a machine would end it.
                     is_guarded = restore is not None and not self.isolated
                     try:
-                        with exit_refused() if is_guarded else nullcontext():
+                        with ExitRefused() if is_guarded else _UNGUARDED:
                             if in_test is None:
                                 self._run(run, step_source, restore, listener, observer, outcome)
                             else:
