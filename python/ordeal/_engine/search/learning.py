@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 #: The program may have replaced that of the builtins in a step.
 _count = len
 
-#: What aids cost, measured on five libraries: a step of a replay that observes comparisons takes as long as three
-#: others, in the time of an event two characters are read for their constants, and a function is rewritten in that of
-#: 500 events and 3 for each character.
+#: What aids cost, by profiles of five libraries on a busy machine: a step of a replay that observes comparisons takes
+#: as long as three others, in the time of an event two characters are read for their constants, and a function is
+#: rewritten in that of 500 events and 3 for each character.
 OBSERVED_STEPS = 3
 REPLAYED_STEPS = 25  # before the length of the replay is known
 CHARS_OF_EVENT = 2
