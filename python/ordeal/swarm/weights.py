@@ -276,8 +276,8 @@ def draw_below(bound: int, chance: Chance) -> int:
 
 def _setting(cls: type, name: str, default: object) -> object:
     """Return an attribute that sets up a ChaosTest. In another machine, one of that name belongs to the program."""
-    is_chaos = any(base.__module__ == "ordeal.chaos" for base in cls.__mro__)
-    return getattr(cls, name) if is_chaos else default
+    is_chaos = any((base.__module__, base.__qualname__) == ("ordeal.chaos", "ChaosTest") for base in cls.__mro__)
+    return getattr(cls, name, default) if is_chaos else default
 
 
 def swarm_options_of(cls: type) -> SwarmOptions:
