@@ -39,9 +39,11 @@ _GROUPS = {
     "Keep": {
         "seeds": "Replay the saved failures (seeds), and say which still fail",
         "bisect": "Find the commit that brought a failure",
-        "compare": "Say what a program does differently than at an earlier version",
         "pack": "Put a saved failure into one file, for somebody else",
+    },
+    "Before a merge": {
         "gate": "Check all that must hold before a merge",
+        "compare": "Say what a program does differently than at an earlier version",
     },
     "Judge tests": {
         "mutate": "Break a program, and say which breaks no test notices",
