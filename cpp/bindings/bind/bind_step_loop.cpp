@@ -40,13 +40,14 @@ void bind_step_loop(py::module_& m) {
   py::class_<StateNumbers, std::shared_ptr<StateNumbers>>(m, "StateNumbers")
       .def(py::init())
       .def("add", &StateNumbers::add, py::arg("path"))
-      .def("begin_run", &StateNumbers::begin_run, py::arg("reads"))
       .def(
           "look",
-          [](StateNumbers& self, const py::object& machine, Session& session) { self.look(machine.ptr(), session); },
+          [](const StateNumbers& self, const py::object& machine, Session& session) {
+            self.look(machine.ptr(), session);
+          },
           py::arg("machine"), py::arg("session"))
       .def(
-          "all", [](StateNumbers& self, const py::object& machine) { return self.all(machine.ptr()); },
+          "all", [](const StateNumbers& self, const py::object& machine) { return self.all(machine.ptr()); },
           py::arg("machine"));
   py::class_<StepLoop>(m, "StepLoop", py::custom_type_setup(collectable))
       .def(py::init<const py::object&, py::list, py::list, const py::function&, py::list, bool, std::int64_t>(),

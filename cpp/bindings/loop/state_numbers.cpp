@@ -65,7 +65,7 @@ void StateNumbers::add(const std::vector<std::string>& path) {
     const auto is_it = [&](const Node& part) { return part.name.equal(py::str(name)); };
     auto part = std::ranges::find_if(node->parts, is_it);
     if (part == node->parts.end()) {
-      node->parts.push_back({borrowed(interned(name.c_str())), hash_bytes(name, node->label) >> 1U, {}, 0, 0});
+      node->parts.push_back({borrowed(interned(name.c_str())), hash_bytes(name, node->label) >> 1U, {}});
       part = node->parts.end() - 1;
     }
     node = &*part;
@@ -73,8 +73,8 @@ void StateNumbers::add(const std::vector<std::string>& path) {
 }
 
 template <typename See>
-void StateNumbers::walk(Node& node, PyObject* object, const See& see) {
-  for (Node& part : node.parts) {
+void StateNumbers::walk(const Node& node, PyObject* object, const See& see) {
+  for (const Node& part : node.parts) {
     const py::object value = stored(object, part.name.ptr());
     if (!value) {
       continue;
@@ -82,26 +82,20 @@ void StateNumbers::walk(Node& node, PyObject* object, const See& see) {
     if (!part.parts.empty()) {
       walk(part, value.ptr(), see);
     } else if (const auto size = size_of(value.ptr())) {
-      see(part, rounded_down(*size));
+      see(part.label, rounded_down(*size));
     }
   }
 }
 
-void StateNumbers::look(PyObject* machine, Session& session) {
-  if (!reads_) {
-    return;
+void StateNumbers::look(PyObject* machine, Session& session) const {
+  if (session.reads_numbers()) {
+    walk(machine_, machine, [&](std::uint64_t label, double number) { session.magnitude(label, number); });
   }
-  walk(machine_, machine, [&](Node& node, double number) {
-    const bool is_known = std::exchange(node.run, run_) == run_;
-    if (std::exchange(node.number, number) != number || !is_known) {
-      session.magnitude(node.label, number);
-    }
-  });
 }
 
-std::vector<std::pair<std::uint64_t, double>> StateNumbers::all(PyObject* machine) {
+std::vector<std::pair<std::uint64_t, double>> StateNumbers::all(PyObject* machine) const {
   std::vector<std::pair<std::uint64_t, double>> found;
-  walk(machine_, machine, [&](const Node& node, double number) { found.emplace_back(node.label, number); });
+  walk(machine_, machine, [&](std::uint64_t label, double number) { found.emplace_back(label, number); });
   return found;
 }
 

@@ -20,31 +20,22 @@ class StateNumbers {
  public:
   // Adds an attribute of the machine, or one of an object that is such an attribute, and so on.
   void add(const std::vector<std::string>& path);
-  // Each number is new to a run, or to the part of one that begins with another machine. `reads`: whether any is read.
-  void begin_run(bool reads) noexcept {
-    ++run_;
-    reads_ = reads;
-  }
-  // Reports the numbers that are not what they were at the step before.
-  void look(PyObject* machine, Session& session);
-  // All of them, with their labels, for a run in another process than its session.
-  [[nodiscard]] std::vector<std::pair<std::uint64_t, double>> all(PyObject* machine);
+  // Reports all numbers, rounded down, after a step in which the session reads them.
+  void look(PyObject* machine, Session& session) const;
+  // Returns them with their labels, for a run in another process than its session.
+  [[nodiscard]] std::vector<std::pair<std::uint64_t, double>> all(PyObject* machine) const;
 
  private:
   struct Node {
     py::object name;
     std::uint64_t label = 0;  // of the whole path
     std::vector<Node> parts;
-    std::uint64_t run = 0;  // the last one in which it had a value
-    double number = 0;      // at its last step, rounded down
   };
 
   template <typename See>
-  static void walk(Node& node, PyObject* object, const See& see);
+  static void walk(const Node& node, PyObject* object, const See& see);
 
   Node machine_;
-  std::uint64_t run_ = 1;
-  bool reads_ = false;
 };
 
 }  // namespace ordeal::bindings

@@ -153,10 +153,12 @@ const Checkpoint* Corpus::pick(Rng& rng) {
   if (empty()) {
     return nullptr;
   }
-  constexpr int kLooks = 16;
+  // Where tips have nearly all the energy, the others hardly differ.
+  constexpr int kLooksByEnergy = 16;
+  constexpr int kLooks = 64;
   std::size_t slot = pick_slot(rng);
   for (int looks = 1; looks < kLooks && !climbs_ && slots_[slot]->is_tip; ++looks) {
-    slot = pick_slot(rng);
+    slot = looks < kLooksByEnergy ? pick_slot(rng) : tree_.nth(rng.below(size()));
   }
   ORDEAL_DCHECK(slots_[slot].has_value(), "slot " << slot << " is empty");
   Checkpoint& checkpoint = *slots_[slot];

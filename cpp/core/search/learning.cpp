@@ -20,8 +20,6 @@ constexpr double kEnergyGivenMax = 100.0;
 // Rules past this number share a bit with earlier ones: then an edge of one may hide that of another, which does no
 // harm.
 constexpr std::uint64_t kRuleBits = 64;
-// One run in this many reads numbers of the state, besides those that climb.
-constexpr std::uint64_t kNumbersPeriod = 8;
 
 // More novelty is rewarded more, but not in proportion: that an import runs a hundred new edges says little.
 std::uint32_t reward_of(const StepNovelty& novelty) noexcept {
@@ -74,7 +72,6 @@ void Learning::begin_run(std::uint64_t run_id, Prefix start) {
   run_id_ = run_id;
   begins_with_latest_ = start.empty();
   latest_ = std::move(start);
-  raised_in_run_.clear();
   first_of_run_ = next_checkpoint_;
   tally_ = {};
   is_of_prefix_ = false;
@@ -137,35 +134,17 @@ void Learning::interleaved(std::span<const std::uint64_t> features) {
   }
 }
 
-// If each run of five simple rules reads them, they take 6 % more time (benchmarks/five_rules).
-bool Learning::reads_numbers(std::uint64_t start) const noexcept {
-  return run_id_ % kNumbersPeriod == 0 ||
-         (start != 0 && std::ranges::any_of(tips_, [=](const auto& tip) { return tip.second == start; }));
-}
-
-// A tip lies deep, and the steps that lead there are mostly run again.
-void Learning::took_steps(std::uint64_t start, std::size_t steps) noexcept {
-  const Checkpoint* const checkpoint = corpus_.find(start);
-  steps_ += steps;
-  climbed_steps_ += checkpoint != nullptr && checkpoint->is_tip ? steps : 0;
-  share_climbs();
-}
-
 void Learning::share_climbs() noexcept {
-  constexpr std::uint64_t kClimbingPart = 8;
-  corpus_.set_climbs(climbed_steps_ <= steps_ / kClimbingPart);
+  constexpr std::uint64_t kClimbingPart = 16;
+  corpus_.set_climbs(climb_cost_ <= cost_ / kClimbingPart);
 }
 
-// Once in a run is enough to climb: each time would leave a state for every step. Numbers below zero have a ladder of
-// their own.
+// Numbers below zero have a ladder of their own.
 void Learning::magnitude(std::uint64_t label, double value) {
   const std::uint64_t side = value < 0 ? ~label : label;
-  if (is_of_prefix_ || !features_.has(FeatureKind::kMagnitude) || raised_in_run_.contains(side) ||
-      !features_.target(side, std::abs(value))) {
-    return;
+  if (!is_of_prefix_ && features_.has(FeatureKind::kMagnitude) && features_.target(side, std::abs(value))) {
+    raised_.push_back(side);
   }
-  raised_in_run_.insert(side);
-  raised_.push_back(side);
 }
 
 // The order decides which features a checkpoint lists first.
@@ -321,13 +300,16 @@ void Learning::take_unfinished() {
 }
 
 // What the last step reached is taken first, also when it failed.
-RunTally Learning::end_run(const PlannedRun& run, double slowness) {
+RunTally Learning::end_run(const PlannedRun& run, std::uint64_t cost, double slowness) {
   ORDEAL_CHECK(run.spec.run_id == run_id_, "run " << run.spec.run_id << " ends in run " << run_id_);
   take_unfinished();
   coverage_->end_run();
   cmplog_.end_run(tally_.edges, run.follows_solution);
   reward_checkpoint(run.spec.checkpoint);
   note_slowness(run.spec.checkpoint, slowness);
+  cost_ += cost;
+  climb_cost_ += run.climbs && tally_.reward == 0 ? cost : 0;
+  share_climbs();
   return tally_;
 }
 
@@ -402,8 +384,8 @@ void Learning::save(SessionState& state) const {
   state.values = values_.save();
   state.cmplog = cmplog_.save();
   state.tips.assign(tips_.begin(), tips_.end());
-  state.steps = steps_;
-  state.climbed_steps = climbed_steps_;
+  state.cost = cost_;
+  state.climb_cost = climb_cost_;
   std::ranges::sort(state.tips);
 }
 
@@ -428,8 +410,8 @@ void Learning::restore(SessionState state, Rng& schedule) {
   }
   cmplog_.restore(std::move(state.cmplog));
   tips_.insert(state.tips.begin(), state.tips.end());
-  steps_ = state.steps;
-  climbed_steps_ = state.climbed_steps;
+  cost_ = state.cost;
+  climb_cost_ = state.climb_cost;
   share_climbs();
 }
 

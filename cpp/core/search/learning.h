@@ -3,7 +3,6 @@
 #pragma once
 
 #include <tsl/robin_map.h>
-#include <tsl/robin_set.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -80,8 +79,9 @@ class Learning {
   // The run continues on a tape without its last steps.
   void stepped_back() noexcept { begins_with_latest_ = false; }
   // Rewards the checkpoint that the run started from. Returns what the run brought, including edges of a last step that
-  // did not end. `slowness` is that of its steps, for where later runs start.
-  RunTally end_run(const PlannedRun& run, double slowness = 1);
+  // did not end. `cost` is what it took, as RunState counts it; `slowness` is that of its steps, for where later runs
+  // start.
+  RunTally end_run(const PlannedRun& run, std::uint64_t cost = 0, double slowness = 1);
 
   // Keeps the state after the last step of the tape as a checkpoint, unless no run would start from it. `schedule`
   // decides which checkpoint makes room.
@@ -104,11 +104,6 @@ class Learning {
 
   [[nodiscard]] Corpus& corpus() noexcept { return corpus_; }
   [[nodiscard]] const Corpus& corpus() const noexcept { return corpus_; }
-  // Before end_run(): report the steps of a run from `start`, those that led there included. Climbing gets an eighth of
-  // all steps at most.
-  void took_steps(std::uint64_t start, std::size_t steps) noexcept;
-  // Whether a run from `start` should report numbers of the state: one in some, and each that may climb.
-  [[nodiscard]] bool reads_numbers(std::uint64_t start) const noexcept;
   [[nodiscard]] bool only_climbed() const noexcept { return climbs_; }
   [[nodiscard]] const RunTally& tally() const noexcept { return tally_; }
   [[nodiscard]] std::uint64_t checkpoints_saved() const noexcept { return checkpoints_saved_; }
@@ -147,15 +142,14 @@ class Learning {
   std::uint32_t step_improved_ = 0;
   std::uint32_t step_weight_ = 0;
   std::vector<std::uint64_t> raised_;  // in the step: labels of numbers that are larger than ever before
-  tsl::robin_set<std::uint64_t> raised_in_run_;
-  bool climbs_ = false;  // the step brought nothing else that is new
+  bool climbs_ = false;                // the step brought nothing else that is new
   std::uint64_t next_checkpoint_ = 1;
   std::uint64_t first_of_run_ = 1;                     // the first checkpoint that the run may have kept
   std::vector<std::uint64_t> new_entries_;             // checkpoints
   tsl::robin_map<std::uint64_t, std::uint64_t> tips_;  // the checkpoint with the largest number, by label
   std::uint64_t checkpoints_saved_ = 0;
-  std::uint64_t steps_ = 0;
-  std::uint64_t climbed_steps_ = 0;
+  std::uint64_t cost_ = 0;        // of all runs
+  std::uint64_t climb_cost_ = 0;  // of those that climbed to nothing but larger numbers
 };
 
 }  // namespace ordeal

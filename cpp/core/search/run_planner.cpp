@@ -173,6 +173,7 @@ void RunPlanner::choose_start(PlannedRun& run, Corpus& corpus) {
   run.prefix.clear();
   run.sequence = {};
   run.mutate_prob = 0.0;
+  run.climbs = false;
   const RunStart start = run.kind.start;
   if (start == RunStart::kFresh) {
     return;
@@ -184,6 +185,9 @@ void RunPlanner::choose_start(PlannedRun& run, Corpus& corpus) {
     run.start.copy_to(run.prefix);
     run.spec.checkpoint = checkpoint->id;
     run.spec.prefix_steps = run.prefix.size();
+    run.climbs = checkpoint->is_tip;
+    // The way to a tip takes most of the time.
+    run.spec.steps = run.climbs ? options_.steps_per_run : run.spec.steps;
     run.mutate_prob = start == RunStart::kMutate ? kMutateProb : options_.seed_mutation_prob.value_or(0.0);
   }
   choose_sequence(run, *checkpoint, corpus);

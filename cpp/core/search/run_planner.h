@@ -36,6 +36,7 @@ struct PlannedRun {
   RunKind kind;
   SwarmDistribution distribution = SwarmDistribution::kOff;  // that drew the configuration, if it is not the swarm's
   bool follows_solution = false;                             // the sequence should turn a comparison
+  bool climbs = false;                                       // the checkpoint is a tip
   Rng rng{0};    // for random decisions inside the run: step kinds, rules, faults
   Prefix start;  // of the checkpoint, and the same as a tape
   Tape prefix;

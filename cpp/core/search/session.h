@@ -60,8 +60,8 @@ class Session {
   // which need not run at all.
   void feature(FeatureKind kind, std::uint64_t key) { learning_.feature(kind, key); }
   void bundle_size(std::uint32_t bundle, std::size_t size) { learning_.bundle_size(bundle, size); }
-  // Whether this run should report numbers of the state: they take time.
-  [[nodiscard]] bool reads_numbers() const noexcept { return learning_.reads_numbers(spec().checkpoint); }
+  // Before done(): whether to report numbers of the state after this step. That takes time.
+  [[nodiscard]] bool reads_numbers() const noexcept;
   // Reports a number of the state, by the hash of its name.
   void magnitude(std::uint64_t label, double value) { learning_.magnitude(label, value); }
   // Reports features of an Interleaving.

@@ -31,8 +31,8 @@ struct SessionState {
   FeaturesState features;
   std::vector<DictionaryEntry> values;  // of the dictionary, without constants; oldest first
   CmplogState cmplog;
-  std::uint64_t steps = 0;
-  std::uint64_t climbed_steps = 0;
+  std::uint64_t cost = 0;  // of all runs, and of those that climbed
+  std::uint64_t climb_cost = 0;
   std::vector<std::pair<std::uint64_t, std::uint64_t>> tips;  // labels of numbers, ascending, with their checkpoints
   std::vector<RuleRiskCounts> risk;           // by rule; empty if the rules are not those of the session
   std::vector<CircumstanceCounts> step_risk;  // the same

@@ -395,8 +395,8 @@ std::string encode_state(const MachineNames& names, const SessionState& session,
   write_features(out, session.features);
   write_values(out, session.values);
   write_cmplog(out, session.cmplog);
-  out.number(session.steps);
-  out.number(session.climbed_steps);
+  out.number(session.cost);
+  out.number(session.climb_cost);
   out.number(session.tips.size());
   for (const auto& [label, checkpoint] : session.tips) {
     out.word(label);
@@ -430,8 +430,8 @@ LoadedState decode_state(std::string_view bytes, const MachineNames& now) {
   loaded.session.features = read_features(in, loaded.session.runs);
   loaded.session.values = read_values(in);
   loaded.session.cmplog = read_cmplog(in, renaming);
-  loaded.session.steps = in.number("steps");
-  loaded.session.climbed_steps = in.number("steps that climbed");
+  loaded.session.cost = in.number("cost of runs");
+  loaded.session.climb_cost = in.number("cost of climbs");
   loaded.session.tips =
       in.items<std::pair<std::uint64_t, std::uint64_t>>("tips", kBestBytesMin, Features::kOfKindMax, [&] {
         const std::uint64_t label = in.word("a tip");

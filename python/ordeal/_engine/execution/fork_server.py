@@ -234,7 +234,10 @@ class _Answering:
             name, arguments = checked_call(NOTIFICATIONS, values)
             if self._step is None or (name == "begin_argument" and arguments[0] >= self._arguments):  # type: ignore[operator]
                 raise RefusedError(f"{name!r} outside a step, or in an argument that does not exist")
-            getattr(self._session if name == "magnitude" else self._session.source, name)(*arguments)
+            if name != "magnitude":
+                getattr(self._session.source, name)(*arguments)
+            elif self._session.reads_numbers:
+                self._session.magnitude(*arguments)
         elif kind == NEXT and not values:
             self._next()
         elif kind == REJECT and not values:
@@ -376,7 +379,7 @@ class _ForkedRun(RunListener):
     @override
     def step_done(self, run: RunContext, code: int, state_hash: int) -> None:
         self._run = run
-        # All of them: this process does not know which counted after the step before.
+        # All of them: this process does not know after which steps its session reads them.
         for label, number in self._environment.driver.numbers.all(run.machine):
             self._line.send(NOTIFY, "magnitude", label, number)
         self._line.send(STEP, code, state_hash, *self._seen())

@@ -171,7 +171,7 @@ class Checkpoints:
         server = self._fork_servers.pop(checkpoint)
         is_whole = False
         try:
-            ending = server.run(session, listener, self._progress.aids.numbers if session.reads_numbers else ())
+            ending = server.run(session, listener, self._progress.aids.numbers)
             is_whole = True
         except ChannelError as error:
             self._progress.tally.note(f"A process that held a state of {self._name} was lost: {error}.")

@@ -87,7 +87,6 @@ class Learning(RunListener, ForkedRunListener):
         if not self._begun:
             self._watch_numbers(self._progress.aids.numbers)  # of a search that was resumed
             self._begun = True
-        self._driver.numbers.begin_run(self._session.reads_numbers)
 
     def _watch_numbers(self, paths: Sequence[str]) -> None:
         for path in paths:
@@ -107,7 +106,6 @@ class Learning(RunListener, ForkedRunListener):
         if self._watch.nearer:
             self._watch.begin_run()
         self._observations.begin_run()
-        self._driver.numbers.begin_run(self._session.reads_numbers)
         self._steps_again = self._session.prefix_left
         self._set_returning(self._steps_again > 0)
 

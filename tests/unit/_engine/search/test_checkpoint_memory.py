@@ -90,7 +90,7 @@ def test_copies_leave_the_rules_most_of_what_a_limit_allows(monkeypatch: pytest.
         held.append(10**7 * len(self._copies))
 
     monkeypatch.setattr(Checkpoints, "_make_room", watched)
-    result = Explorer(Heavy, seed=1, max_memory=data_bytes() // MEBIBYTE + 400).run(max_runs=100)
+    result = Explorer(Heavy, seed=1, max_memory=data_bytes() // MEBIBYTE + 400).run(max_runs=150)
     assert not result.failures
     assert len(held) > 20
     assert 3 * 10**7 < max(held) < 200 * MEBIBYTE
