@@ -18,7 +18,7 @@ REPAIR = ((NEXT, SKIP + NEXT),)
 
 @pytest.mark.parametrize(
     ("changes", "max_runs", "found"),
-    [((), 200, ["AssertionError"]), (BLIND, 200, []), (REPAIR, 200, [])],
+    [((), 100, ["AssertionError"]), (BLIND, 100, []), (REPAIR, 200, [])],
     ids=["told", "blind", "repaired"],
 )
 def test_the_distance_leads_to_the_bug(

@@ -265,7 +265,7 @@ def test_a_sound_system_passes_in_both_engines(oracle: Any) -> None:
 
 @pytest.mark.parametrize("wrong", ORACLES, ids=lambda wrong: wrong.machine.__name__)
 def test_a_planted_bug_is_found_shrunk_and_replayed(wrong: Wrong, tmp_path: Path) -> None:
-    result = explore(wrong.machine, 300, seed=3)
+    result = explore(wrong.machine, 300, seed=4)
     failure = result.failures[0]
     assert failure.trace is not None
     assert [step.name for step in failure.trace.steps if step.kind == "rule"] == wrong.steps
