@@ -107,7 +107,7 @@ def _version(name: str, config: OrdealConfig) -> Iterator[Version]:
             folder = tree / here.relative_to(root)
             folder.mkdir(parents=True, exist_ok=True)
             _copy_machines(config, here, folder)
-            yield Version(name, folder, (folder, folder / "src"))
+            yield Version(name, folder, (folder, folder / "src"), str(here))
 
 
 def _install(release: str, place: Path) -> None:

@@ -237,7 +237,7 @@ class _Answering:
             if name != "magnitude":
                 getattr(self._session.source, name)(*arguments)
             elif self._session.reads_numbers:
-                self._session.magnitude(*arguments)  # type: ignore[arg-type]  # checked_call has
+                self._session.magnitude(*arguments)  # type: ignore[arg-type]
         elif kind == NEXT and not values:
             self._next()
         elif kind == REJECT and not values:

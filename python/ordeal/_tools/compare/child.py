@@ -5,7 +5,9 @@ It answers a request on stdin with JSON on stdout.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -17,13 +19,13 @@ from ordeal._base.trace_file import Trace
 from ordeal._engine.execution.bucket import Bucketer
 from ordeal._engine.execution.class_path import load_class, trust
 from ordeal._engine.execution.driver import Driver, Status
-from ordeal._engine.execution.machine import make_driver
+from ordeal._engine.execution.machine import MachineFactory, make_driver
 from ordeal._engine.replay.loading import tape_of
 from ordeal._engine.replay.replayer import Replayer
 from ordeal._engine.trace_view.watch import ReplayWatch
 from ordeal._hypothesis.randoms import GlobalRandoms
 from ordeal._tools.compare.seen import Answer, SeenRun, SeenStep
-from ordeal.errors import OrdealError
+from ordeal.errors import MachineError, OrdealError
 from ordeal.explore import Explorer
 
 MEMORY_MIB_MAX = 4_096
@@ -44,10 +46,31 @@ def main() -> None:
     send_and_exit(answers)
 
 
-def _drawn(request: Mapping[str, Any]) -> Answer:
-    """Explore the class from several seeds, and return the traces that reached something new."""
+def _load(request: Mapping[str, Any]) -> MachineFactory:
+    """Return the class, which must be of this version.
+
+    An editable install may find modules before the search path is asked: then the files of today would be compared
+    with themselves.
+    """
     trust(request["class"])
     machine = load_class(request["class"])
+    own, other = Path(__file__).parents[2], request["other_folder"]
+    for name, module in sorted(sys.modules.items()):
+        file = getattr(module, "__file__", None)
+        if not other or not isinstance(file, str):
+            continue
+        path = Path(file)
+        if path.is_relative_to(other) and not path.is_relative_to(own) and "site-packages" not in path.parts:
+            raise MachineError(
+                f"`{one_line(name)}` is that of {one_line(other)}, where it is installed from",
+                hint="uninstall the editable install, or compare in an environment without it",
+            )
+    return machine
+
+
+def _drawn(request: Mapping[str, Any]) -> Answer:
+    """Explore the class from several seeds, and return the traces that reached something new."""
+    machine = _load(request)
     # Without targets nothing is new: then what the machine imports is the program.
     targets = request["targets"] or Explorer(machine, workers=1).run(max_runs=1, shrink=False).imported_modules
     found: dict[str, str] = {}
@@ -66,8 +89,7 @@ def _drawn(request: Mapping[str, Any]) -> Answer:
 
 def _seen(request: Mapping[str, Any]) -> Answer:
     """Run each trace from a fresh machine, and return what its steps did."""
-    trust(request["class"])
-    driver = make_driver(load_class(request["class"]))
+    driver = make_driver(_load(request))
     driver.isolated = True
     randoms = GlobalRandoms()
     replayer = Replayer(driver, Bucketer([]), randoms)

@@ -30,11 +30,18 @@ _KEY = re.compile(r"\[(?:'[^']*'|\"[^\"]*\"|[^\]]*)\]")
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """One version: what it is called, the folder in which its machine runs, and where its modules are found first."""
+    """One version of a program.
+
+    Attributes:
+        folder: where its machine runs.
+        paths: where its modules are found first.
+        other_folder: a folder of which no module may come, as it holds another version; empty for none.
+    """
 
     name: str
     folder: Path
     paths: tuple[Path, ...]
+    other_folder: str = ""
 
     def asked(self, request: dict[str, Any], seconds: float) -> Answer:
         """Return what this version answers.
@@ -42,7 +49,7 @@ class Version:
         Raises:
             ConfigError: it cannot run the class, or its process hung or ended.
         """
-        request["path"] = [*map(str, self.paths), *sys.path]
+        request |= {"path": [*map(str, self.paths), *sys.path], "other_folder": self.other_folder}
         # What is ordered by hashes has the same order in both versions. A release may be of what ordeal itself imports.
         environment = {**os.environ, "PYTHONHASHSEED": "0", "PYTHONPATH": str(self.paths[0])}
         try:

@@ -116,3 +116,11 @@ def test_the_first_step_that_differs_is_named_by_what_differs(
     assert (found.kind, (found.old, found.new)) == (kind, shown)
     assert found.calls[0] == "start()"
     assert first_difference("m:M", SeenRun((same, old)), SeenRun((same, old))) is None
+
+
+@pytest.mark.slow
+def test_a_module_of_the_other_version_is_refused(tmp_path: Path) -> None:
+    new = version(tmp_path, "new", PROGRAM)
+    old = Version("old", tmp_path, (new.folder,), str(new.folder))
+    with pytest.raises(ConfigError, match="cannot run on old: `compared_machine` is that of "):
+        compare(old, new, "compared_machine:Machine", [], [], seed=1, seconds=1)
