@@ -18,7 +18,7 @@ REPAIR = ((NEXT, SKIP + NEXT),)
 
 @pytest.mark.parametrize(
     ("changes", "max_runs", "found"),
-    [((), 100, ["AssertionError"]), (BLIND, 100, []), (REPAIR, 200, [])],
+    [((), 30, ["AssertionError"]), (BLIND, 30, []), (REPAIR, 200, [])],
     ids=["told", "blind", "repaired"],
 )
 def test_the_distance_leads_to_the_bug(
