@@ -104,6 +104,19 @@ def test_an_input_that_is_wrong_is_named() -> None:
     assert done.stderr.startswith("error: the input `mode` is 'weekly'\n\nhint: write pr or nightly")
 
 
+@pytest.mark.slow
+def test_the_gate_fails_the_job_when_something_stops_the_merge() -> None:
+    git = ["git", "-c", "user.name=A", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false"]
+    for words in (("init", "--quiet"), ("add", "."), ("commit", "--quiet", "-m", "first")):
+        subprocess.run([*git, *words], check=True)
+    done = run_step("Gate", gate="HEAD")
+    assert (done.returncode, "nothing stops the merge" in done.stdout) == (0, True), done.stderr
+    with Path("machines.py").open("a") as file:
+        file.write("# changed\n")
+    done = run_step("Gate", gate="HEAD")
+    assert (done.returncode, "AssertionError: always @someone" in done.stdout) == (1, True), done.stderr
+
+
 def test_the_action_declares_what_it_uses() -> None:
     described = action()
     text = json.dumps(described["runs"])
