@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 
 from ordeal._base.regular_file import read_whole
@@ -38,18 +39,23 @@ def file_of(name: str, roots: Iterable[Path]) -> Path | None:
     return None
 
 
-def _imported(path: Path, package: str) -> Iterator[str]:
-    """Yield what a file imports. What follows ``from x import`` may be a module or not: it is tried as one."""
+@cache
+def _imported(path: Path, package: str) -> tuple[str, ...]:
+    """Return what a file imports. What follows ``from x import`` may be a module or not: it is tried as one.
+
+    A command asks for each of its classes, and most of these import the same files.
+    """
+    found: list[str] = []
     try:
         tree = ast.parse(read_whole(path))
     except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
-        return
+        return ()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            yield from (each.name for each in node.names)
+            found += (each.name for each in node.names)
         elif isinstance(node, ast.ImportFrom):
             parts = package.split(".")
             above = ".".join(parts[: len(parts) - node.level + 1]) if node.level else ""
             module = ".".join(filter(None, [above, node.module]))
-            yield module
-            yield from (f"{module}.{each.name}" for each in node.names)
+            found += (module, *(f"{module}.{each.name}" for each in node.names))
+    return tuple(found)

@@ -52,11 +52,8 @@ def run(flags: GateFlags) -> int:
     since = monotonic()
     for trace in flags.traces:
         Trace.load(find_failure(trace, traces_folders(), corpus_folders()))
-    if flags.traces:
-        checks = [_shown(each, flags) for each in _of_traces(flags)]
-    else:
-        gate = _Gate(flags, load_config(flags.config))
-        checks = [_shown(each, flags) for each in gate.checks()]
+    made = _of_traces(flags) if flags.traces else _Gate(flags, load_config(flags.config)).checks()
+    checks = [_shown(each, flags) for each in made]
     stops = [each.name for each in checks if each.status == "failed"]
     if flags.json:
         document = {

@@ -148,15 +148,15 @@ class _Pair:
 
     def differences(self, texts: Sequence[str]) -> list[Difference | None]:
         """Return where the versions first differ, trace by trace."""
-        old, new = self._runs(self._old, texts), self._runs(self._new, texts)
-        return [first_difference(self._class, *runs) for runs in zip(old, new, strict=True)]
+        return self._compared(self._runs(self._old, texts), self._runs(self._new, texts))
 
     def steady(self, texts: Sequence[str]) -> list[Difference | None]:
         """Return the differences without those of traces that do not do the same twice on one version."""
-        found = self.differences(texts)
-        for version in (self._old, self._new):
-            twice = zip(self._runs(version, texts), self._runs(version, texts), strict=True)
-            alone = [first_difference(self._class, *runs) for runs in twice]
+        (old, old_again), (new, new_again) = (
+            (self._runs(version, texts), self._runs(version, texts)) for version in (self._old, self._new)
+        )
+        found = self._compared(old, new)
+        for alone in (self._compared(old, old_again), self._compared(new, new_again)):
             found = [
                 None if each is None or (other is not None and len(other.calls) <= len(each.calls)) else each
                 for each, other in zip(found, alone, strict=True)
@@ -179,6 +179,9 @@ class _Pair:
             if not better:
                 return [each for _, each in left]
             left = [better.get(number, pair) for number, pair in enumerate(left)]
+
+    def _compared(self, old: Sequence[SeenRun], new: Sequence[SeenRun]) -> list[Difference | None]:
+        return [first_difference(self._class, *runs) for runs in zip(old, new, strict=True)]
 
     def _runs(self, version: Version, texts: Sequence[str]) -> list[SeenRun]:
         if not texts:
