@@ -3,8 +3,8 @@
 #   make demo          explore the shipped examples until their planted bugs are found
 #   make test          build, then run the core's tests beside the Python tests, the slowest first: minutes
 #   make check         all that judges besides: formats, lint, types, clang-tidy, the tests of documents and rooms, tests
-#                      that take seconds each, those of core and bindings under sanitizers, and the contract in short on
-#                      the oldest Python and Hypothesis
+#                      that take seconds each, the demo, those of core and bindings under sanitizers, and the contract
+#                      in short on the oldest Python and Hypothesis
 #   make nightly       what takes long: slow tests, all tests on other versions of Python and Hypothesis, the thread
 #                      sanitizer, 100,000 damaged trace files and as many shrinks, twice ten minutes of soak, the site
 #   make build         the extension and an editable install in .venv
@@ -68,7 +68,7 @@ shell_scripts := $(shell grep -l -d skip '^\#!/bin/bash' tools/* .ci/run)
 
 .PHONY: core core-to-test demo test check nightly build lint format bench bench-full probes docs soak check-threads fuzz-traces fuzz-files fuzz-shrinks fuzz-forks clean durations accessibility wheels
 .PHONY: test-core test-python test-nightly test-clusters test-ray test-hypothesis test-pythons test-portable
-.PHONY: checks check-documents check-slow check-shell check-ruff check-format check-types check-clang-format sanitized check-core check-bindings check-oldest
+.PHONY: checks check-documents check-slow check-demo check-shell check-ruff check-format check-types check-clang-format sanitized check-core check-bindings check-oldest
 
 build: $(VENV)/stamp-build
 
@@ -87,7 +87,7 @@ test:
 # As many checks at a time as there are cores, and then those that take all cores themselves.
 check: build build/stamp-test-packages build/lint/build.ninja
 	@$(MAKE) --jobs=$(JOBS) --keep-going --output-sync=target checks
-	@$(MAKE) --keep-going check-slow check-core check-bindings check-oldest
+	@$(MAKE) --keep-going check-slow check-demo check-core check-bindings check-oldest
 
 lint: build build/stamp-test-packages
 	@$(MAKE) --jobs=$(JOBS) --keep-going --output-sync=target check-shell check-ruff check-format check-types check-clang-format
@@ -238,6 +238,9 @@ judges := tests/docs tests/test_rooms.py tests/test_tidy.py tests/test_walks.py
 
 check-documents: build
 	@tools/run-checked "documents and rooms" python tools/python_tests.py --jobs 1 --unsteady $(UNSTEADY) $(judges)
+
+check-demo: build
+	@tools/run-checked "demo" tools/demo
 
 # Those that take seconds each, by themselves or by what they start.
 check-slow: build
