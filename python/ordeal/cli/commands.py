@@ -242,6 +242,19 @@ def dashboard() -> None:
 
 
 @_command(
+    "Exit code: 0 when they do the same, 1 when they do not, 2 for wrong use.",
+    _argument("first", "ID|FILE", path=True),
+    _argument("second", "ID|FILE", path=True),
+)
+def diff() -> None:
+    """Say where two saved failures part.
+
+    Both are run again. Shown are the steps, or the decisions of a simulation, that they have in common, the first that
+    differs, and both stacks where they fail in different ways.
+    """
+
+
+@_command(
     "Exit code: 0, 1 for a warning with --strict or --fail-on, 2 for an error or wrong use.",
     _argument("classes", "[CLASS]...", many=True),
 )

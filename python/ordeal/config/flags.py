@@ -186,6 +186,14 @@ class DashboardFlags(Table):
     runs: str | None = place("--runs PATH", "Folder of the runs", ".ordeal/runs")
 
 
+class DiffFlags(Table):
+    """The two saved runs that ``ordeal diff`` compares."""
+
+    first: str = ""
+    second: str = ""
+    json: bool = switch("--json", "Print what differs as JSON")
+
+
 class DoctorFlags(HealthConfig):
     """Which classes ``ordeal doctor`` examines; none for those of the settings file."""
 
@@ -316,6 +324,7 @@ _TABLES: dict[str, tuple[type[Table], ...]] = {
     "chimp": (ChimpFlags,),
     "compare": (CompareFlags,),
     "dashboard": (DashboardFlags,),
+    "diff": (DiffFlags,),
     "doctor": (DoctorFlags,),
     "fleet": (FleetFlags,),
     "gate": (GateFlags,),

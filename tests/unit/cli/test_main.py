@@ -35,6 +35,7 @@ Find:
 Understand:
   view        Make the page of a saved failure, and open it
   replay      Run a saved failure again, shrink it, write it as plain Python
+  diff        Say where two saved failures part
   report      Make a page of a run, or a report in another format; compare two
   dashboard   Serve pages of all runs to a browser on this machine
 

@@ -7,16 +7,17 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from ordeal._base.formatting import describe_error, one_line
+from ordeal._base.formatting import describe_error, one_line, safe_lines
 from ordeal._base.interpreter import send_and_exit, take_request
 from ordeal._base.memory_limit import limited_memory
-from ordeal._base.trace_file import Trace
-from ordeal._engine.execution.bucket import Bucketer
+from ordeal._base.trace_file import Trace, TraceStep, step_text
+from ordeal._engine.execution.bucket import Bucketer, traceback_text
 from ordeal._engine.execution.class_path import load_class, trust
 from ordeal._engine.execution.driver import Driver, Status
 from ordeal._engine.execution.machine import MachineFactory, make_driver
@@ -108,16 +109,14 @@ def _runs(traces: list[str], driver: Driver, replayer: Replayer) -> Iterator[See
         with watch.watching():
             outcome = replayer.run(tape, watch).outcome
         steps = [
-            SeenStep(line, view.name, view.result, tuple(view.changes))
-            for line, view in zip(_calls(watch), watch.views, strict=False)
+            SeenStep(_call(step), view.name, view.result, tuple(view.changes), met=(*view.fired, *view.decided))
+            for step, view in zip(watch.steps, watch.views, strict=False)
         ]
-        if steps and outcome.status is Status.FAILED and outcome.error is not None:
-            steps[-1] = msgspec.structs.replace(steps[-1], error=describe_error(outcome.error))
-        yield SeenRun(tuple(steps))
+        raised = outcome.error if outcome.status is Status.FAILED else None
+        if steps and raised is not None:
+            steps[-1] = msgspec.structs.replace(steps[-1], error=describe_error(raised))
+        yield SeenRun(tuple(steps), traceback=safe_lines(traceback_text(raised)) if raised is not None else "")
 
 
-def _calls(watch: ReplayWatch) -> list[str]:
-    return [
-        one_line(f"{step.name}({', '.join(f'{name}={text}' for name, text in step.text.items())})", limit=300)
-        for step in watch.steps
-    ]
+def _call(step: TraceStep) -> str:
+    return one_line(step_text(replace(step, result="", hits=[])), limit=300)

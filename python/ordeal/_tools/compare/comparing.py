@@ -208,8 +208,6 @@ def first_difference(class_path: str, old: SeenRun, new: SeenRun) -> Difference 
     """Return the first step in which two runs of a trace differ; None where they do the same."""
     for number in range(max(len(old.steps), len(new.steps))):
         one, other = _step(old, number), _step(new, number)
-        if one == other:
-            continue
         calls = tuple(each.call for each in (new if len(new.steps) > number else old).steps[: number + 1])
         if one is None or other is None or one.call != other.call:
             # The step before was the same: what is drawn from it is not.
@@ -219,10 +217,10 @@ def first_difference(class_path: str, old: SeenRun, new: SeenRun) -> Difference 
             return Difference(class_path, "error", one.name, _type_of(one.error, other.error), calls, *shown)
         if one.result != other.result:
             return Difference(class_path, "result", one.name, "", calls, one.result, other.result)
-        path, before, after = _other_part(one, other)
-        return Difference(
-            class_path, "state", one.name, _KEY.sub("[*]", path), calls, f"{path} = {before}", f"{path} = {after}"
-        )
+        if one.changes != other.changes:
+            path, before, after = _other_part(one, other)
+            shown = f"{path} = {before}", f"{path} = {after}"
+            return Difference(class_path, "state", one.name, _KEY.sub("[*]", path), calls, *shown)
     return None
 
 
