@@ -21,8 +21,8 @@ $ python benchmarks/trophy_page.py --only rich_markup --measure   # find it agai
 
 The first installs the release into a separate folder and runs a reproduction in plain Python. Each name leads to its
 source, next to the machine that found it. Most are [models and oracles](guides/oracles.md). Steps are those of the
-shrunk program. Found says how many of the random seeds 1, 2 and 3 found the bug in {limit:.0f} s on a busy computer
-with two cores. "Known" is a public report; there may be more.
+shrunk program. Each of the random seeds 1, 2 and 3 found the bug in {limit:.0f} s on a busy computer with two cores,
+except where the steps say otherwise. "Known" is a public report; there may be more.
 """
 
 
@@ -130,7 +130,7 @@ def page(measured: dict[str, Any], searched: dict[str, Any]) -> str:
     """The text of the page, with what searches for the trophies took and what searches without result did."""
     found = entries()
     rows = [_row(entry, measured["runs"].get(entry.name, [])) for entry in found]
-    table = ["| name | library | bug | steps | found | known |", "|---|---|---|---|---|---|", *rows]
+    table = ["| name | library | bug | steps | known |", "|---|---|---|---|---|", *rows]
     parts = [HEAD.format(limit=measured["seconds"]), "\n".join(table)]
     return "\n".join([*parts, _searched(searched)]) + "\n"
 
@@ -148,5 +148,7 @@ def _row(entry: Entry, runs: list[dict[str, Any]]) -> str:
     found = sum(run["seconds"] is not None for run in runs)
     known = "" if entry.known == "no report found" else entry.known
     name = f"[{entry.name}](../benchmarks/trophies/machines/{entry.module}.py)"
-    cells = (name, entry.library, entry.wrong, span, f"{found} of {len(runs)}", known)
+    if found < len(runs):
+        span += f", {found} of {len(runs)} seeds"
+    cells = (name, entry.library, entry.wrong, span, known)
     return f"| {' | '.join(cells)} |".replace("|  |", "| |")

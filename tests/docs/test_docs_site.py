@@ -35,7 +35,7 @@ def test_the_index_names_every_page() -> None:
 
 def test_the_index_has_the_four_kinds_of_pages() -> None:
     titles = [section.title for section in TOOL.sections((ROOT / "docs/index.md").read_text("utf-8"))]
-    assert titles[:4] == ["Tutorial", "How-to", "Reference", "Explanation"]
+    assert titles[:4] == ["Tutorials", "How-to", "Reference", "Explanation"]
 
 
 def test_the_index_opens_with_a_run_and_its_report() -> None:
@@ -85,7 +85,7 @@ def test_every_public_name_is_described_once() -> None:
 def test_the_sources_of_the_site_are_whole(tmp_path: Path) -> None:
     TOOL.stage(tmp_path)
     index = (tmp_path / "index.md").read_text("utf-8")
-    assert ":caption: Tutorial" in index
+    assert ":caption: Tutorials" in index
     assert "API <api/index>" in index
     for page in tmp_path.rglob("*.md"):
         assert page.read_text("utf-8").startswith(("# ", "<!--")), page

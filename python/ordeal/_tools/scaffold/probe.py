@@ -658,7 +658,6 @@ class _ClassTrial:
 
 
 def _try_class(path: str, seconds: float, file_seconds: float) -> dict[str, Any]:
-    deadline = time.monotonic() + seconds
     module, _, name = path.partition(":")
     try:
         cls = getattr(importlib.import_module(module), name)
@@ -670,7 +669,8 @@ def _try_class(path: str, seconds: float, file_seconds: float) -> dict[str, Any]
         return {"reason": "it is not a class"}
     package = module.partition(".")[0]
     try:
-        found = _ClassTrial(cls, package, deadline).run()
+        # An import of large libraries may take longer than the trial.
+        found = _ClassTrial(cls, package, time.monotonic() + seconds).run()
         if found["meets_files"]:
             WATCH.folder = os.path.realpath(tempfile.mkdtemp(dir="."))
             own = _ClassTrial(cls, package, time.monotonic() + file_seconds, places(WATCH.folder))

@@ -68,7 +68,7 @@ def settings_change(path: Path, class_path: str, module: str) -> FileChange | No
     if not path.exists():
         text = (
             "[explorer]\n"
-            "# The code under test: what of it runs steers the search.\n"
+            "# The code under test: its coverage guides the search.\n"
             f'target_modules = ["{module}"]\n'
             "# Seconds for each class.\n"
             "max_time = 60\n\n"

@@ -16,7 +16,8 @@ from ordeal._base.interpreter import run_module
 
 #: The trial of all classes together, beyond which its process is ended.
 TRIAL_SECONDS = 8.0
-_GRACE_SECONDS = 5.0
+#: For the start of the process, and for the import of what the program needs.
+_GRACE_SECONDS = 20.0
 #: How many times longer a trial may take when files are written.
 _FILE_TIMES = 2
 _ANSWER_BYTES_MAX = 1 << 24

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from pathlib import Path
 from textwrap import dedent
 
 import msgspec
@@ -248,3 +249,11 @@ def test_what_keeps_files_gets_a_folder_of_its_own(tried: dict[str, ClassTry]) -
 @pytest.mark.parametrize(("name", "variable"), [("LRUCache", "lru_cache"), ("Signal", "signal"), ("_A1B", "a1_b")])
 def test_a_class_gives_a_variable_its_name(name: str, variable: str) -> None:
     assert snake(name) == variable
+
+
+def test_a_long_import_takes_nothing_from_the_trial(tmp_path: Path) -> None:
+    """An import of FastAPI and SQLAlchemy took all the time, and no method was tried."""
+    source = "import time\ntime.sleep(0.3)\nclass Box:\n    def put(self, item: int):\n        self.item = item\n"
+    (tmp_path / "box.py").write_text(source, "utf-8")
+    tried = try_classes(["box:Box"], [tmp_path], seconds=1.0)  # a quarter for each class
+    assert tried["box:Box"].working == ["put"]
