@@ -337,12 +337,20 @@ class EditSearch {
     }
   }
 
-  // Takes the most certain way that finds something; only a guess is combined with another way.
+  // Takes the most certain way that finds something; only a guess is combined with another way. The step that compared
+  // comes first: a choice of an earlier one that is the same by chance must not hide what was computed in this one.
   std::vector<ChoiceEdit> edits() {
-    run(&ChoiceMatch::whole, 0);
-    if (edits_.empty()) {
-      run(&ChoiceMatch::part, 0);
-      run(&ChoiceMatch::guess, begin_of_last_);
+    run(&ChoiceMatch::whole, begin_of_last_, end_);
+    bool is_whole = !edits_.empty();
+    if (!is_whole) {
+      run(&ChoiceMatch::part, begin_of_last_, end_);
+    }
+    const std::size_t found = edits_.size();
+    run(&ChoiceMatch::whole, 0, begin_of_last_);
+    is_whole |= edits_.size() > found;
+    if (!is_whole) {
+      run(&ChoiceMatch::part, 0, begin_of_last_);
+      run(&ChoiceMatch::guess, begin_of_last_, end_);
     }
     return std::move(edits_);
   }
@@ -353,9 +361,9 @@ class EditSearch {
   }
 
   // Either side of the comparison may have been drawn.
-  void run(Pass pass, std::size_t begin) {
-    ORDEAL_DCHECK(end_ <= tape_.choice_count(), "the comparison came after " << end_ << " choices");
-    for (std::size_t index = end_; index-- > begin && edits_.size() < kEditsMax;) {
+  void run(Pass pass, std::size_t begin, std::size_t end) {
+    ORDEAL_DCHECK(end <= tape_.choice_count(), "the comparison came after " << end << " choices");
+    for (std::size_t index = end; index-- > begin && edits_.size() < kEditsMax;) {
       const Choice& choice = tape_.choices()[index];
       if (choice.kind == ChoiceKind::kBoolean) {
         continue;

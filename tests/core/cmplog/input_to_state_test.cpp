@@ -50,6 +50,15 @@ TEST(InputToState, ReplacesTheByteThatWasCompared) {
                   Choice::integer(0xAA4ECCDD)));
 }
 
+// Operands are drawn again, so that some are bound to lie about.
+TEST(InputToState, AnEarlierChoiceThatIsTheSameByChanceHidesNothing) {
+  const std::vector<ChoiceEdit> found =
+      edits({Choice::integer(0xBB), Choice::integer(0x4E), Choice::integer(0xAABBCCDD)}, Choice::integer(0xBB),
+            Choice::integer(0x4E));
+  EXPECT_TRUE(has(found, 2, Choice::integer(0xAA4ECCDD)));
+  EXPECT_TRUE(has(found, 0, Choice::integer(0x4E)));
+}
+
 TEST(InputToState, UndoesAnOffsetAMaskAndAFactor) {
   EXPECT_TRUE(has(edits({Choice::integer(5'000)}, Choice::integer(5'017), Choice::integer(90'017)), 0,
                   Choice::integer(90'000)));
