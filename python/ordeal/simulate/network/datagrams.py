@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import errno
+import functools
 from typing import Any
 
 from ordeal.simulate.network.sockets import Address
-from ordeal.simulate.network.transport import number_of
+from ordeal.simulate.network.transport import TURN_S, number_of
 from ordeal.simulate.nodes.life import LIFE, Life
 from ordeal.simulate.runtime.decisions import DATAGRAM, name_key
 
@@ -72,15 +73,19 @@ class DatagramEndpoint(asyncio.DatagramTransport):
         latencies = loop.packet_latencies
         conduct = loop.links.conducts.get((source, host))
         if conduct is None:
-            fate = loop.decide(DATAGRAM, name, _SENT_SITE, len(latencies) + DOUBLED)
-            late_s = latencies[fate - DOUBLED] if fate > DOUBLED else latencies[0]
+            fate = loop.decide(DATAGRAM, name, _SENT_SITE, len(latencies) + DOUBLED + 1)
+            late_s = loop.arrival_s(latencies, max(fate - DOUBLED, 0))
             copies = _COPIES.get(fate, 1)
         else:
             copies, is_overtaken = conduct.fate(loop.decide_evenly, name)
             late_s = latencies[-1] if is_overtaken else latencies[0]
         for copy in range(copies):
             due = loop.now + late_s + loop.links.delay_s(source, host) + copy * latencies[-1]
-            loop.at(due, loop.take_datagram, packet, self._own, source, host, to[1])
+            take = functools.partial(loop.take_datagram, packet, self._own, source, host, to[1])
+            if conduct is None and fate - DOUBLED == len(latencies):
+                loop.at(due - TURN_S, loop.arrive_until, due, take)
+            else:
+                loop.at(due, take)
 
     def take(self, packet: bytes, sender: Address, source: str) -> None:
         """Give a datagram to the protocol, in the node of this end; ``source`` is the host that sent it."""

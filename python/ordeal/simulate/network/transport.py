@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import functools
 from asyncio import mixins, transports
 from collections import deque
 from collections.abc import Callable, Iterable
@@ -36,6 +37,8 @@ for _kind in (asyncio.StreamWriter, asyncio.StreamReader, mixins._LoopBoundMixin
 LATENCY_S = 0.001
 #: How many unread bytes the systems of both ends hold, so that no writer has to wait for the reader.
 _WINDOW_BYTES = 16 * 1024
+#: By how much what arrives a turn of the loop before a time-out is earlier: more than what falls due together.
+TURN_S = 2e-9
 _PACKET_SITE, _CUT_SITE = name_key("packet"), name_key("arrival")
 #: How the bytes that have arrived are cut: not at all, in the middle, after the first byte, before the last.
 _CUTS: tuple[Callable[[int], int], ...] = (
@@ -128,8 +131,11 @@ class StreamTransport(transports._FlowControlMixin):
         """Have something happen at the peer, after all that was sent before."""
         loop, peer = self._loop, self.peer
         latencies = loop.packet_latencies
-        taken = loop.decide(PACKET, self._name, _PACKET_SITE, len(latencies) + 1)
+        taken = loop.decide(PACKET, self._name, _PACKET_SITE, len(latencies) + 2)
         due = loop.now + loop.arrival_s(latencies, taken)
+        if taken > len(latencies):  # a turn before the time-out: who waits for the packet is woken when that comes
+            arrive = functools.partial(loop.arrive_until, due, arrive)
+            due -= TURN_S
         if not loop.links.is_usual:
             due += loop.links.delay_s(self.host, peer.host)
             if (conduct := loop.links.conducts.get((self.host, peer.host))) is not None:

@@ -186,6 +186,7 @@ class ScheduleSearch:
 
     def __init__(self, main: Main | FreshMain, settings: RunSettings) -> None:
         self.report = Report()
+        self._name = getattr(main, "__name__", "main")
         self._main = main if isinstance(main, FreshMain) else in_world(main)
         self._settings = settings
         self._surroundings = Surroundings()
@@ -305,6 +306,7 @@ class ScheduleSearch:
             is_flaky=is_flaky,
             is_steered=is_steered,
             shrink_limit=self._shrink_limit,
+            name=self._name if self._name.isidentifier() else "main",
         )
 
     def _confirmed(self, outcome: SimulatedRun, seed: int) -> tuple[list[Decided], int, SimulatedRun] | None:

@@ -128,6 +128,7 @@ class Cancel:
     """Tasks may be cancelled; made by ``cancel``."""
 
     tasks: str
+    private: bool = False
 
     def strikes(self, name: str, *, is_client: bool) -> bool:
         """Return whether a task with this name may be cancelled; ``is_client`` says that the test made it."""
@@ -153,7 +154,7 @@ class Latency:
 SimulatedFault = Cancel | Stall | Latency | NodeFault
 
 
-def cancel(tasks: str = CLIENTS) -> Cancel:
+def cancel(tasks: str = CLIENTS, *, private: bool = False) -> Cancel:
     """Return a fault that cancels tasks where they wait, half of them between their wake-up and their turn.
 
     A task is cancelled twice at most, the second time while it cleans up, and never the test itself.
@@ -163,6 +164,7 @@ def cancel(tasks: str = CLIENTS) -> Cancel:
             itself when the test calls it, and those behind ``asyncio.shield``: nobody has them to cancel. ``"all"`` for
             every task, or a pattern of names such as ``"worker*"``. Without its own name, a task has that of its
             coroutine function.
+        private: whether clients include the tasks that a library or the target makes for itself.
 
     Raises:
         SimulationError: ``tasks`` is not a text, or empty.
@@ -172,7 +174,7 @@ def cancel(tasks: str = CLIENTS) -> Cancel:
         raise SimulationError(
             f"tasks is {tasks!r:.100}", hint='write "clients", "all", or a pattern of names such as "worker*"'
         )
-    return Cancel(tasks)
+    return Cancel(tasks, bool(private))
 
 
 def stall(longest: float = 2.0) -> Stall:
@@ -255,7 +257,7 @@ def _up_to(longest: float) -> tuple[float, ...]:
 def fault_text(fault: SimulatedFault) -> str:
     """Return the fault as a file holds it; ``fault_of_text`` reverses it."""
     if isinstance(fault, Cancel):
-        return f"cancel {fault.tasks}"
+        return f"{'cancel-private' if fault.private else 'cancel'} {fault.tasks}"
     if isinstance(fault, NodeFault):
         return f"{fault.kind} {fault.longest!r} {fault.nodes}"
     return f"{type(fault).__name__.lower()} {fault.longest!r}"
@@ -266,8 +268,8 @@ def fault_of_text(text: str) -> SimulatedFault:
     kind, _, argument = text.partition(" ")
     longest, _, nodes = argument.partition(" ")
     try:
-        if kind == "cancel":
-            return cancel(argument)
+        if kind in ("cancel", "cancel-private"):
+            return cancel(argument, private=kind == "cancel-private")
         if kind in ("stall", "latency"):
             return (stall if kind == "stall" else latency)(float(argument))
         if kind in NODE_FAULTS and nodes:

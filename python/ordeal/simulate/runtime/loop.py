@@ -422,11 +422,17 @@ class SimulationLoop(_native.ReadyQueue, NetworkLoop):  # type: ignore[misc]
         return min((each for owner, each in owners if type(owner) is Timeout), default=None)
 
     def arrival_s(self, latencies: tuple[float, ...], taken: int) -> float:
-        """Return how long a packet or result takes by the decision: the last value is until the next time-out."""
+        """Return how long a packet or result takes by the decision: further values are until the next time-out."""
         if taken < len(latencies):
             return latencies[taken]
         timer = self._time_out(latencies[-1])
-        return latencies[0] if timer is None else timer[0] - self._now
+        # They fall due together, and what arrives comes first unless another decision says otherwise.
+        return latencies[0] if timer is None else timer[0] - self._now - _TIE_S / 2
+
+    def arrive_until(self, due: float, arrive: Callable[[], None]) -> None:
+        """Have something arrive that takes until ``due``."""
+        arrive()
+        self._move(max(self._now, due))
 
     def _pass_time(self) -> None:
         """Skip to the next timer where that is not as usual, or say why the run ends here. None is cancelled."""

@@ -114,7 +114,7 @@ def decision_text(decision: Decided, faults: Sequence[SimulatedFault], examined:
         return one_line(f"{who}: datagram {decision.occurrence + 1} {ON_LINKS[decision.site]}, as the link may do it")
     if decision.kind == "datagram":
         latencies = packet_latencies(faults)
-        late = f"takes {latencies[min(max(value - DOUBLED, 0), len(latencies) - 1)]:g} s"
+        late = f"takes {_late_text(max(value - DOUBLED, 0), latencies)}"
         fate = {LOST: "is lost", DOUBLED: "arrives twice"}.get(value, late)
         return one_line(f"{who}: datagram {decision.occurrence + 1} {fate}")
     if decision.kind == "packet":
@@ -123,10 +123,12 @@ def decision_text(decision: Decided, faults: Sequence[SimulatedFault], examined:
             return one_line(f"{who}: packet {decision.occurrence + 1} is lost, and sent again")
         named = {"connect": "connecting", "process": "the process"}
         what = named.get(decision.site, f"packet {decision.occurrence + 1}")
-        is_until = value == len(latencies)
-        took = "until the next time-out is due" if is_until else f"{latencies[min(value, len(latencies) - 1)]:g} s"
-        return one_line(f"{who}: {what} takes {took}")
+        return one_line(f"{who}: {what} takes {_late_text(value, latencies)}")
     return one_line(f"{who}: what arrives is cut {_CUT_WHERE[min(value, 3)]}{nth}")
+
+
+def _late_text(value: int, latencies: Sequence[float]) -> str:
+    return f"{latencies[value]:g} s" if value < len(latencies) else "until the next time-out is due"
 
 
 def _lost_changes_text(lost: int, known: int) -> str:
@@ -174,7 +176,7 @@ def failure_text(failure: ScheduleFailure, replay: str | None = None) -> str:
     if failure.is_flaky:
         lines.append("It did not fail again with the same decisions: something decides that the simulation does not")
         lines.append("control, such as a thread, a file, the order of a set, or what an earlier run left behind.")
-    lines.append(replay or f"Replay: {replay_call(failure, 'main')}")
+    lines.append(replay or f"Replay: {replay_call(failure, failure.name)}")
     return "\n".join(lines)
 
 
@@ -191,7 +193,8 @@ def replay_call(failure: ScheduleFailure, name: str) -> str:
 def fault_call(fault: SimulatedFault) -> str:
     """Return a fault as Python."""
     if isinstance(fault, Cancel):
-        return f"simulate.cancel({'' if fault.tasks == CLIENTS else repr(fault.tasks)})"
+        given = [*([] if fault.tasks == CLIENTS else [repr(fault.tasks)]), *(["private=True"] if fault.private else [])]
+        return f"simulate.cancel({', '.join(given)})"
     if isinstance(fault, NodeFault):
         longest = "" if fault.kind == "reset" else f", longest={fault.longest!r}"
         return f"simulate.{fault.kind}({fault.nodes!r}{longest})"
@@ -269,6 +272,9 @@ class ScheduleFailure:
     """What else was seen in it: its last events, logged errors, and tasks that ended with an error."""
     shrink_limit: str = ""
     """The limit at which shrinking ended, as text; empty if each decision that is left is known to be needed."""
+
+    name: str = "main"
+    """The name of the function that was run."""
 
     @property
     def decisions(self) -> dict[str, int]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Iterator, Sequence
-from traceback import walk_tb
 from typing import Any
 
 from ordeal.simulate.errors import StrayCancellation
@@ -23,8 +22,8 @@ def stray_cancellation(records: Sequence[TaskRecord], main: asyncio.Task[Any] | 
         is_asked = record.strikes or task is main or not record.is_living
         if not is_asked and task.done() and task.cancelled() and not task.cancelling():
             error = task._make_cancelled_error()
-            owner = _owner(record, records, error)
-            if owner is not None and not _is_awaited(record, owner, error):
+            owner = _owner(record, records)
+            if owner is not None and not _is_awaited(record, owner):
                 return _stray(record, owner, error)
     return None
 
@@ -37,18 +36,17 @@ def failure_of_main(
     record = next((each for each in records if each.task is main), None)
     if stray is not None or record is None or record.task.cancelling():
         return stray or error
-    owner = _owner(record, records, error)
-    if owner is None:
-        return error
-    return None if _is_awaited(record, owner, error) else _stray(record, owner, error)
+    owner = _owner(record, records)
+    if owner is None and not any(each.strikes for each in records):
+        return error  # no fault had a part in it
+    return None if owner is not None and _is_awaited(record, owner) else _stray(record, owner, error)
 
 
-def _owner(record: TaskRecord, records: Sequence[TaskRecord], error: BaseException | None) -> TaskRecord | None:
+def _owner(record: TaskRecord, records: Sequence[TaskRecord]) -> TaskRecord | None:
     """Return the task whose cancellation reached this one, as far as it is known."""
     others = [each for each in records if each is not record]
-    if record.met is None:  # what it awaited was cancelled before
-        struck = next((each for each in others if each.strikes and _is_passed_on(error, each)), None)
-        return struck or next((each for each in others if _has_shared(each)), None)
+    if record.met is None:  # it awaited a plain future that was cancelled before
+        return next((each for each in others if _has_shared(each)), None)
     futures = _cancelled_in(record.met)
     known = list(_records_of(futures))
     struck = next((each for each in known if each.strikes), None)
@@ -57,13 +55,7 @@ def _owner(record: TaskRecord, records: Sequence[TaskRecord], error: BaseExcepti
     for other in others:
         if any(one is future for one in other.owned or () for future in futures):
             return other
-    return next((owner for each in known if (owner := _owner(each, records, None)) is not None), None)
-
-
-def _is_passed_on(error: BaseException | None, struck: TaskRecord) -> bool:
-    """Return whether an error is that of a struck task, which ``asyncio.gather`` passes on as it is."""
-    code = getattr(struck.task.get_coro(), "cr_code", None)
-    return error is not None and any(frame.f_code is code for frame, _ in walk_tb(error.__traceback__))
+    return next((owner for each in known if (owner := _owner(each, records)) is not None), None)
 
 
 def _has_shared(owner: TaskRecord) -> bool:
@@ -73,13 +65,11 @@ def _has_shared(owner: TaskRecord) -> bool:
     )
 
 
-def _is_awaited(record: TaskRecord, owner: TaskRecord, error: BaseException | None) -> bool:
+def _is_awaited(record: TaskRecord, owner: TaskRecord) -> bool:
     """Return whether a task awaited a struck task itself, or one that did: who does so asks for its cancellation."""
-    if not owner.strikes:
+    if not owner.strikes or record.met is None:
         return False
-    if record.met is None:
-        return _is_passed_on(error, owner)
-    return any(each is owner or _is_awaited(each, owner, None) for each in _records_of(_cancelled_in(record.met)))
+    return any(each is owner or _is_awaited(each, owner) for each in _records_of(_cancelled_in(record.met)))
 
 
 def _cancelled_in(met: Any) -> list[Any]:
@@ -91,13 +81,17 @@ def _records_of(futures: Sequence[Any]) -> Iterator[TaskRecord]:
     yield from (each.record for each in futures if isinstance(each, SimulationTask) and each.record is not None)
 
 
-def _stray(record: TaskRecord, owner: TaskRecord, error: asyncio.CancelledError) -> StrayCancellation:
+def _stray(record: TaskRecord, owner: TaskRecord | None, error: asyncio.CancelledError) -> StrayCancellation:
     place = innermost_site(error.__traceback__)
     where = "" if place is None else f" at {place.where}: {place.name}"
-    how = "was cancelled" if owner.struck_at is None else f"was struck by the fault cancel at {owner.struck_at.where}"
+    why = "the program cancelled the future that it awaited, or raised the error itself"
+    if owner is not None:
+        how = "was cancelled"
+        if owner.struck_at is not None:
+            how = f"was struck by the fault cancel at {owner.struck_at.where}"
+        why = f"the future that it awaited was cancelled with {owner.name}, which awaited it too and {how}"
     failure = StrayCancellation(
-        f"{record.name} ended with CancelledError{where}, and nothing has cancelled it\n"
-        f"the future that it awaited was cancelled with {owner.name}, which awaited it too and {how}",
+        f"{record.name} ended with CancelledError{where}, and nothing has cancelled it\n{why}",
         site=record.name.rpartition("#")[0] if place is None else place.name,
     )
     return failure.with_traceback(error.__traceback__)

@@ -18,6 +18,7 @@ from ordeal.simulate.network.sockets import SimulatedSocket, is_ip
 from ordeal.simulate.network.tls import wrapping_open
 from ordeal.simulate.nodes.life import LIFE
 from ordeal.simulate.replacement import MACHINERY, BoundPlaces, package_of
+from ordeal.simulate.runtime.tasks import Gathering
 
 #: What ``time.time()`` answers when a run begins: the first of January 2026, in UTC.
 EPOCH_S = 1_767_225_600.0
@@ -240,6 +241,7 @@ SYSTEM_PLACES = BoundPlaces(
         (asyncio, "new_event_loop"): _new_event_loop,
         (asyncio.events, "new_event_loop"): _new_event_loop,
         (threading.Condition, "wait"): _wait,
+        (asyncio.tasks, "_GatheringFuture"): Gathering,
         (ssl.SSLContext, "wrap_bio"): wrapping_open(lambda: running_loop() is not None),
     }
 )

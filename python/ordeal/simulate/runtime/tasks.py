@@ -90,12 +90,22 @@ class SimulationTask(_native.Numbered, asyncio.Task[Any]):
         loop: Any = self.get_loop()
         return loop.interruptions.cancelling(self, super().cancel, msg)  # type: ignore[no-any-return]
 
+    # These note who meets a task that is cancelled already.
+
     def __await__(self) -> Generator[None, None, Any]:
-        """Wait for the task; note who meets one that is cancelled."""
-        if self.cancelled():
-            loop: Any = self.get_loop()
-            loop.interruptions.note_met(self)
+        """Wait for the task."""
+        note_met(self)
         return super().__await__()
+
+    def result(self) -> Any:
+        """Return what the task returned, or raise its error."""
+        note_met(self)
+        return super().result()
+
+    def exception(self) -> BaseException | None:
+        """Return the error of the task, if it ended with one."""
+        note_met(self)
+        return super().exception()
 
     def set_name(self, value: object) -> None:
         """Set the name of the task, and tell the loop."""
@@ -153,6 +163,24 @@ def is_cancellation(future: Any) -> bool:
     return future.cancelled() or isinstance(getattr(future, "_exception", None), asyncio.CancelledError)
 
 
+def note_met(future: Any) -> None:
+    """Note that the present task asks for a future that is cancelled already."""
+    if future.done() and is_cancellation(future):
+        loop: Any = future.get_loop()
+        present = asyncio.current_task(loop)
+        if present is not None and isinstance(present, SimulationTask):
+            loop.record_of(present).met = future
+
+
+class Gathering(asyncio.tasks._GatheringFuture):  # type: ignore[name-defined, misc]
+    """What ``asyncio.gather`` returns."""
+
+    def __await__(self) -> Generator[None, None, Any]:
+        """Wait for all; note who asks for what was cancelled before."""
+        note_met(self)
+        return super().__await__()  # type: ignore[no-any-return]
+
+
 #: How often a task is struck: again while it cleans up.
 STRIKES_MAX = 2
 #: Where a task is cancelled, as values of a decision. The first takes half of the draws.
@@ -187,7 +215,7 @@ class Interruptions:
 
     def strikes_private(self) -> bool:
         """Return whether it does not matter for a task of the test whether it is private."""
-        return all(fault.tasks != CLIENTS for fault in self._cancels)
+        return any(fault.private for fault in self._cancels) or all(fault.tasks != CLIENTS for fault in self._cancels)
 
     def aim_at_start(self, record: TaskRecord) -> None:
         """Decide whether a new task is cancelled before its first step."""
@@ -273,12 +301,6 @@ class Interruptions:
         """Note for which cancelled future a task waited that goes on now."""
         future: Any = getattr(record.task, "_fut_waiter", None)
         record.met = future if future is not None and is_cancellation(future) else None
-
-    def note_met(self, task: SimulationTask) -> None:
-        """Note that the present task waits for a task that is cancelled already."""
-        present = asyncio.current_task(self._loop)
-        if present is not None:
-            self._loop.record_of(present).met = task
 
     def _is_spared(self, record: TaskRecord) -> bool:
         """Return whether a task is shielded or private, and no fault names it: what waits for it cannot cancel it."""

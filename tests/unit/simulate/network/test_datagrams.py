@@ -39,6 +39,31 @@ async def endpoint(port: int = 0, *, is_answering: bool = False, remote: tuple[s
     return protocol
 
 
+def test_an_answer_arrives_in_the_turn_of_a_time_out() -> None:
+    class Client(Inbox):
+        answer: asyncio.Future[bytes]
+
+        def datagram_received(self, data: bytes, addr: Any) -> None:
+            if not self.answer.done():
+                self.answer.set_result(data)
+
+    async def main() -> None:
+        loop = asyncio.get_running_loop()
+        await endpoint(53, is_answering=True)
+        transport, client = await loop.create_datagram_endpoint(Client, remote_addr=("localhost", 53))
+        for _ in range(5):
+            client.answer = loop.create_future()
+            transport.sendto(b"x")
+            try:
+                async with asyncio.timeout(0.3):
+                    await client.answer
+            except TimeoutError:
+                assert client.answer.cancelled()
+
+    report = simulate.explore(main, runs=500, faults=[simulate.latency()], check=False)
+    assert "takes until the next time-out is due" in str(report.failure)
+
+
 def test_a_datagram_arrives_and_is_answered() -> None:
     async def main() -> None:
         server = await endpoint(53, is_answering=True)

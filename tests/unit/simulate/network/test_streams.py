@@ -74,6 +74,41 @@ def test_a_late_answer_meets_a_time_out() -> None:
     assert "Needed: 1 late packet" in caught.value.__notes__[0]
 
 
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("comes_first", ["answer", "time-out"])
+def test_an_answer_and_a_time_out_fall_into_one_turn(seed: int, comes_first: str) -> None:
+    async def main() -> None:
+        await asyncio.start_server(echo, port=80)
+        reader, writer = await asyncio.open_connection("localhost", 80)
+        waiting: list[asyncio.Future[bytes]] = []
+
+        async def read() -> None:
+            while line := await reader.readline():
+                for answer in waiting:
+                    assert comes_first != "time-out" or not answer.cancelled()
+                    if not answer.done():
+                        answer.set_result(line)
+                waiting.clear()
+
+        reading = asyncio.create_task(read())
+        for _ in range(5):
+            answer = asyncio.get_running_loop().create_future()
+            waiting.append(answer)
+            writer.write(b"x\n")
+            try:
+                async with asyncio.timeout(0.3):
+                    await answer
+            except TimeoutError:
+                assert comes_first != "answer" or answer.cancelled()
+                waiting.clear()
+        writer.close()
+        await reading
+
+    report = simulate.explore(main, runs=200, faults=[simulate.latency()], seed=seed, check=False)
+    assert report.failure is not None
+    assert "until the next time-out is due" in str(report.failure)
+
+
 def test_no_packet_overtakes_another() -> None:
     async def count(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         for number in range(10):

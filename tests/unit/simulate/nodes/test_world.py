@@ -81,7 +81,7 @@ def test_what_a_partition_holds_up_arrives_when_it_is_healed() -> None:
         assert len(asked) == 2
         assert len(answers) == 1
         world.heal("client", "db")
-        await world.until(lambda: len(answers) == 2, within=1)
+        await world.until(lambda: len(answers) == 2, within=3)
 
     simulate.explore(main, runs=30, faults=[simulate.latency(1)], check=True)
 

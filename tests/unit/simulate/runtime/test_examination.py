@@ -316,8 +316,18 @@ def test_a_clean_up_behind_a_shield_survives_two_cancellations() -> None:
     assert simulate.explore(_used_shielded, runs=300, faults=[simulate.cancel()]).failure is None
 
 
-@pytest.mark.parametrize(("tasks", "is_known"), [("clients", False), ("all", False), ("clients", True)])
-def test_what_the_target_keeps_for_itself_is_struck_where_it_is_asked_for(tasks: str, is_known: bool) -> None:
+@pytest.mark.parametrize(
+    ("fault", "is_known", "is_struck"),
+    [
+        (simulate.cancel(), False, False),
+        (simulate.cancel(), True, True),
+        (simulate.cancel(private=True), False, True),
+        (simulate.cancel("all"), False, True),
+    ],
+)
+def test_what_the_target_keeps_for_itself_is_struck_where_it_is_asked_for(
+    fault: Any, is_known: bool, is_struck: bool
+) -> None:
     struck = set[bool]()
 
     async def main() -> None:
@@ -329,5 +339,5 @@ def test_what_the_target_keeps_for_itself_is_struck_where_it_is_asked_for(tasks:
         struck.add(slow.keeper.cancelled())
         del keeper
 
-    assert simulate.explore(main, runs=200, faults=[simulate.cancel(tasks)]).failure is None
-    assert (True in struck) == (tasks == "all" or is_known)
+    assert simulate.explore(main, runs=200, faults=[fault]).failure is None
+    assert (True in struck) == is_struck

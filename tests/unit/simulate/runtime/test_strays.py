@@ -52,6 +52,26 @@ async def shared_by_two() -> None:
     await asyncio.wait([asyncio.create_task(ask(loader, 1)) for _ in range(2)])
 
 
+async def given_up_by_its_leader() -> None:
+    """Who makes a value for all cancels the future of all as it is struck; the test asks by the same function."""
+    known: dict[int, asyncio.Future[int]] = {}
+
+    async def use() -> int:
+        if 1 in known:
+            return await known[1]
+        answer = known[1] = asyncio.get_running_loop().create_future()
+        try:
+            await asyncio.sleep(0.01)
+            answer.set_result(2)
+        except asyncio.CancelledError:
+            answer.cancel()
+            raise
+        return 2
+
+    await asyncio.wait([asyncio.create_task(use())])
+    assert await use() == 2
+
+
 async def cut_by_a_time_out() -> None:
     loader = Loader()
     await asyncio.wait([asyncio.create_task(ask(loader, 1, patience)) for patience in (0.005, 1.0)])
@@ -79,7 +99,11 @@ async def gathered_by_two() -> None:
 
 
 @pytest.mark.parametrize(
-    "main", [asked_later_by_the_test, shared_by_two, cut_by_a_time_out, through_a_task, gathered_by_two]
+    "main",
+    [
+        *(asked_later_by_the_test, shared_by_two, cut_by_a_time_out, through_a_task, gathered_by_two),
+        given_up_by_its_leader,
+    ],
 )
 def test_what_another_has_cancelled_is_a_failure(main: Main) -> None:
     faults = [simulate.cancel("*use*"), simulate.cancel("ask*")]
@@ -89,7 +113,7 @@ def test_what_another_has_cancelled_is_a_failure(main: Main) -> None:
     text = str(report)
     assert "ended with CancelledError" in text
     assert "nothing has cancelled it" in text
-    assert "which awaited it too" in text
+    assert "which awaited it too" in text or main is given_up_by_its_leader
     with pytest.raises(simulate.StrayCancellation):
         simulate.run(main, faults=faults, decisions=report.failure.decisions)
 
@@ -107,6 +131,19 @@ async def awaits_each_later() -> None:
     await asyncio.sleep(2)
     for task in tasks:
         await task
+
+
+async def asks_each_for_its_result() -> None:
+    tasks = [asyncio.create_task(rest()) for _ in range(2)]
+    await asyncio.wait(tasks)
+    for task in tasks:
+        task.result()
+
+
+async def awaits_what_was_gathered_before() -> None:
+    gathered = asyncio.gather(*(asyncio.create_task(rest()) for _ in range(2)))
+    await asyncio.sleep(2)
+    await gathered
 
 
 async def gathers_each_later() -> None:
@@ -136,6 +173,7 @@ async def gathers_with_a_private_wait() -> None:
     "main",
     [
         *(awaits_one, awaits_each_later, gathers_each_later, waits_for_one),
+        *(asks_each_for_its_result, awaits_what_was_gathered_before),
         *(awaits_what_awaits, gathers_with_a_private_wait),
     ],
 )
