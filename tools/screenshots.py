@@ -142,12 +142,13 @@ def write_terminal(project: Path, path: Path) -> None:
 def write_report(project: Path, path: Path) -> None:
     """Run a short search whose first failure is the only one, and write what it reports in the end."""
     arguments = ["explore", "--max-runs", "60"]
-    done = subprocess.run([ordeal(), *arguments], cwd=project, capture_output=True, text=True, check=False)
+    environment = {**os.environ, "FORCE_COLOR": "1"}
+    done = subprocess.run(
+        [ordeal(), *arguments], cwd=project, capture_output=True, text=True, check=False, env=environment
+    )
     shown = Text("$ " + " ".join(["ordeal", *arguments]) + "\n", style="bold")
     # What it says about the coverage of so few runs belongs to another page.
-    for line in done.stdout.partition("\n    Line coverage")[0].splitlines():
-        shown.append(f"{line}\n", style="bold red" if "FAILURE" in line else "")
-    shown.rstrip()
+    shown.append(Text.from_ansi(done.stdout.partition("\n  Line coverage")[0].strip()))
     draw(shown, path, title="ordeal explore")
 
 

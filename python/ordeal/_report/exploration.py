@@ -10,7 +10,6 @@ from itertools import chain
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-import msgspec
 from msgspec import to_builtins
 
 from ordeal._base.formatting import (
@@ -49,7 +48,7 @@ if TYPE_CHECKING:
         ShrinkSnapshot,
     )
 
-_FAILURES_MAX = 10
+FAILURES_MAX = 10
 # Failures
 
 
@@ -76,50 +75,50 @@ def _told_apart(failures: Sequence[Failure]) -> list[str]:
 # Complete texts
 
 
-class Layout(msgspec.Struct, frozen=True, kw_only=True):
-    """How a report is written: for a ``terminal``, with ``all`` failures, with paths in place of ids to replay."""
+def exploration_report(
+    results: Sequence[ExplorationResult], *, all_failures: bool = False, by_path: bool = False
+) -> str:
+    """Return the final report: a blank line, a title, and a section for each explored class.
 
-    terminal: bool = False
-    all: bool = False
-    by_path: bool = False
-
-
-def exploration_report(results: Sequence[ExplorationResult], layout: Layout | None = None) -> str:
-    """Return the final report: a blank line, a title, and a section for each explored class."""
-    layout = layout or Layout()
-    sections = chain.from_iterable(["", *_section(result, layout)] for result in results)
+    Ten failures of each class are shown, or ``all_failures``; ``by_path`` is that of `failure_details`.
+    """
+    sections = chain.from_iterable(["", *_section(result, all_failures, by_path)] for result in results)
     return "\n".join(["", "--- Ordeal Exploration Report ---", *sections, ""])
 
 
-def _section(result: ExplorationResult, layout: Layout) -> list[str]:
-    verdict = inconclusive_lines(result) or _failure_list(result, layout)
-    body = [run_figures(result), *coverage_figures(result), *verdict, *known_lines(result.known)]
-    if result.stopped_reason == "interrupted":
-        body.append("Stopped: interrupted")
-    for block in _section_blocks(result, layout):
+def _section(result: ExplorationResult, all_failures: bool, by_path: bool) -> list[str]:
+    body = [run_figures(result), *coverage_figures(result), *verdict_lines(result, all_failures=all_failures)]
+    shown = result.failures if all_failures else result.failures[:FAILURES_MAX]
+    for block in [*(failure_details(failure, by_path=by_path) for failure in shown), *remaining_blocks(result)]:
         body += ["", *block]
     return [f"  {one_line(result.test_class)}", *indented(body, 4)]
 
 
-def _failure_list(result: ExplorationResult, layout: Layout) -> list[str]:
+def verdict_lines(result: ExplorationResult, *, all_failures: bool) -> list[str]:
+    """Return what was found, with a line for each failure, or that nothing was."""
+    lines = inconclusive_lines(result) or _failure_list(result, all_failures)
+    lines += known_lines(result.known)
+    return [*lines, "Stopped: interrupted"] if result.stopped_reason == "interrupted" else lines
+
+
+def _failure_list(result: ExplorationResult, all_failures: bool) -> list[str]:
     failures = result.failures
     if not failures:
         return ["No other failures." if result.known else "No failures."]
     heading = "1 FAILURE:" if len(failures) == 1 else f"{len(failures)} FAILURES:"
     lines = _told_apart(failures)
-    left_out = len(lines) - _FAILURES_MAX
-    if left_out > 0 and not layout.all:
-        lines = [*lines[:_FAILURES_MAX], f"... and {left_out} more (--all shows them)"]
+    left_out = len(lines) - FAILURES_MAX
+    if left_out > 0 and not all_failures:
+        lines = [*lines[:FAILURES_MAX], f"... and {left_out} more (--all shows them)"]
     return [heading, *indented(lines, 2)]
 
 
-def _section_blocks(result: ExplorationResult, layout: Layout) -> list[list[str]]:
-    shown = result.failures if layout.all else result.failures[:_FAILURES_MAX]
-    details = [failure_details(failure, terminal=layout.terminal, by_path=layout.by_path) for failure in shown]
+def remaining_blocks(result: ExplorationResult) -> list[list[str]]:
+    """Return what a report says after the failures: properties, coverage, faults of simulated worlds, and remarks."""
     swarm = [f"Swarm: {one_line(result.swarm_summary)}"] if result.swarm_summary else []
     properties = explored_properties(result.properties, result.reliability_cells)
     coverage = swarm + coverage_lines(result) + blind_lines(result) + discovery_lines(result.discovery)
-    blocks = [*details, properties, coverage, world_lines(result.faults), remark_lines(result)]
+    blocks = [properties, coverage, world_lines(result.faults), remark_lines(result)]
     return [block for block in blocks if block]
 
 

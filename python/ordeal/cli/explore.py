@@ -29,7 +29,6 @@ from ordeal._engine.runs.writer import RunWriter
 from ordeal._engine.seed_corpus.corpus import SeedCorpus, load_seed
 from ordeal._hypothesis.internals import skip_types
 from ordeal._report.exploration import (
-    Layout,
     closing_line,
     exploration_header,
     exploration_report,
@@ -40,6 +39,7 @@ from ordeal._report.exploration import (
 from ordeal._report.formats import Document, format_module, write_report
 from ordeal._report.formats import recognised as show_by_itself
 from ordeal._report.seeds import seed_outcomes_text, seeds_pruned, seeds_saved, seeds_that_hang
+from ordeal._report.terminal import terminal_report
 from ordeal.cli import INTERRUPTED, terminal
 from ordeal.cli.commands import ALL_OPTIONS
 from ordeal.cli.folders import traces_folders
@@ -253,10 +253,7 @@ class _CliSession:
         if self._flags.json:
             terminal.write(self._json())
         elif self._results and (self._config.report.format != "json" or not in_file):
-            layout = Layout(
-                terminal=terminal.writes_to_terminal(), all=self._flags.all, by_path=not self._can_be_looked_up()
-            )
-            terminal.write(exploration_report(self._results, layout))
+            terminal.write(self._report())
         self._run_writer.finished(self._json(), self.exit_code(), interrupted=self._interrupted)
         if self._run_writer.trouble:
             terminal.say(f"note: this run is not kept: {one_line(self._run_writer.trouble)}")
@@ -265,6 +262,14 @@ class _CliSession:
             terminal.say(closing_line(self._results, self.exit_code()))
         elif self._skipped and not self._unexplored:
             terminal.say(f"Nothing was explored: {counted(self._skipped, 'class', 'classes')} skipped")
+
+    def _report(self) -> str:
+        is_terminal = terminal.writes_to_terminal()
+        coloured = terminal.has_colours(on_terminal=is_terminal)
+        shown, by_path = self._flags.all, not self._can_be_looked_up()
+        if is_terminal or coloured:
+            return terminal_report(self._results, coloured=coloured, all_failures=shown, by_path=by_path)
+        return exploration_report(self._results, all_failures=shown, by_path=by_path)
 
     def _tell_of_plain(self) -> None:
         """Tell a person at a terminal how a failure becomes a bug report, or shorter where Ctrl-C left it long."""

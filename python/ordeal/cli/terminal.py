@@ -119,10 +119,15 @@ def write(text: str) -> None:
 
 
 def say(text: str, *, newline: bool = True) -> None:
-    """Print a message on stderr. Colours are dropped for a file or pipe, and when ``NO_COLOR`` is set."""
-    coloured = is_terminal() and not os.environ.get("NO_COLOR")
+    """Print a message on stderr, with its colours where `has_colours`."""
+    coloured = has_colours(on_terminal=is_terminal())
     _err().write((text if coloured else click.unstyle(text)) + ("\n" if newline else ""))
     _err().flush()
+
+
+def has_colours(*, on_terminal: bool) -> bool:
+    """Return whether a stream gets colours: on a terminal or with ``FORCE_COLOR``, and never with ``NO_COLOR``."""
+    return (on_terminal or bool(os.environ.get("FORCE_COLOR"))) and not os.environ.get("NO_COLOR")
 
 
 def say_error(message: str, hint: str | None = None) -> None:

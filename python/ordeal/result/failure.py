@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
@@ -116,39 +116,19 @@ def struck_text(struck: Mapping[str, int]) -> str:
 
 
 def _head(failure: Failure) -> list[str]:
-    lines = [f"{_run_name(failure)}, step {failure.step}: {describe_error(failure.error)}"]
+    name = run_name(failure)
+    lines = [f"{name[0].upper()}{name[1:]}, step {failure.step}: {describe_error(failure.error)}"]
     lines += indented(place_lines(failure.place), 2)
     if failure.broken_by:
         lines.append(f"  Invariant broken by: {name_list(failure.broken_by)}")
     return lines
 
 
-def _fault_lines(failure: Failure) -> list[str]:
-    """Return on one line which faults were on, and which of them the failure needs."""
-    needed = failure.necessary_faults or {}
-    faults = list(dict.fromkeys([*failure.active_faults, *needed]))
-    if not faults:
-        return []
-    shown = dict(zip(faults, short_names(faults), strict=True))
-    if failure.necessary_faults is None:
-        return [f"  Faults: {_enumerated([shown[name] for name in faults])}"]
-    kept = [shown[name] for name in faults if needed.get(name)]
-    others = [shown[name] for name in failure.active_faults if not needed.get(name)]
-    quantity = {1: "needed", 2: "both needed"}.get(len(kept), "all needed")
-    parts = [f"{_enumerated(kept)}, {quantity}"] if kept else []
-    parts += [f"{_enumerated(others)} on, not needed"] if others else []
-    return [f"  Faults: {one_line('; '.join(parts) or 'none needed', limit=2 * MESSAGE_CHARS_MAX)}"]
-
-
-def _enumerated(names: Sequence[str]) -> str:
-    """Return ``a``, ``a and b`` or ``a, b and c``."""
-    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
-
-
-def _run_name(failure: Failure) -> str:
+def run_name(failure: Failure) -> str:
+    """Return where a failure comes from: a run of this exploration, or a seed."""
     if failure.run_id or failure.seed_path is None:
-        return f"Run {failure.run_id}"
-    return f"Seed {one_line(PurePath(failure.seed_path).name.partition('.')[0].removeprefix('seed-'))}"
+        return f"run {failure.run_id}"
+    return f"seed {one_line(PurePath(failure.seed_path).name.partition('.')[0].removeprefix('seed-'))}"
 
 
 def _necessary(faults: Mapping[str, bool]) -> str:
@@ -186,31 +166,25 @@ def failure_program(failure: Failure) -> str:
     return runnable_program(failure.program.split("\n"), "" if failure.trace is None else failure.trace.test_class)
 
 
-def failure_details(failure: Failure, *, terminal: bool = False, by_path: bool = False) -> list[str]:
+def failure_details(failure: Failure, *, by_path: bool = False) -> list[str]:
     """Return everything that a report says about one failure, including the program that shows it.
 
-    A ``terminal`` has one line on the faults, and no summary of the program. ``by_path`` names the file to replay in
-    place of the id, for files in a folder where `ordeal replay` would not look.
+    ``by_path`` names the file to replay in place of the id, for files in a folder where `ordeal replay` would not look.
     """
-    lines = _terminal_lines(failure) if terminal else failure_text(failure).splitlines()
+    lines = failure_text(failure).splitlines()
     if failure.flaky_reason:
         lines.append(f"  Flaky: {one_line(failure.flaky_reason, limit=2 * MESSAGE_CHARS_MAX)}")
     if failure.count > 1:
         lines.append(f"  Seen: in {failure.count} runs")
     path = failure.trace_path or failure.seed_path
     by_id = path is not None and not by_path and bool(failure.bucket)
-    if failure.bucket and not (terminal and by_id):
+    if failure.bucket:
         lines.append(f"  Id: {failure.id}")
     if failure.program:
         lines += ["  Program:", *indented(program_lines(failure_program(failure)), 4)]
     if path is not None:
         lines.append(f"  Replay: {replay_command(failure.id if by_id else path)}")
     return lines
-
-
-def _terminal_lines(failure: Failure) -> list[str]:
-    struck = [f"  Struck by: {struck_text(failure.struck)}"] if failure.struck else []
-    return [*_head(failure), *struck, *_fault_lines(failure)]
 
 
 def replay_command(name: str) -> str:

@@ -11,7 +11,6 @@ from msgspec import structs
 
 from ordeal._base.trace_file import Trace, TraceStep
 from ordeal._report.exploration import (
-    Layout,
     closing_line,
     exploration_report,
     json_report,
@@ -354,33 +353,9 @@ class TestLayout:
         assert found["place"]["asserted"] == ["assert 1 == 2", " +  where 1 = self.a"]
         assert "state.adds_up()" in found["program"]
 
-    @pytest.mark.parametrize(
-        ("active", "necessary", "line"),
-        [
-            ([], None, None),
-            ([], {}, None),
-            (["a(x.y)"], {"a(x.y)": True}, "a, needed"),
-            (["a(x.y)", "a(x.z)"], {"a(x.y)": True, "a(x.z)": True}, "a(y) and a(z), both needed"),
-            (["a", "b", "c"], {"a": True, "b": True, "c": True}, "a, b and c, all needed"),
-            (["a", "b"], {"a": True, "b": False}, "a, needed; b on, not needed"),
-            (["a"], {"a": False}, "a on, not needed"),
-            (["a"], None, "a"),
-        ],
-    )
-    def test_a_terminal_has_one_line_on_faults_and_no_sequence(
-        self, active: list[str], necessary: dict[str, bool] | None, line: str | None
-    ) -> None:
-        failure = self.failure(active_faults=active, necessary_faults=necessary)
-        text = exploration_report([make_result(failure)], Layout(terminal=True))
-        assert "Sequence:" not in text
-        assert "Id:" not in text  # the command to replay has it
-        assert "Active faults" not in text
-        assert ("      Faults: " in text) is (line is not None)
-        assert line is None or f"      Faults: {line}\n" in text
-
     def test_all_failures_are_shown_on_request(self) -> None:
         result = make_result(*(make_failure(ValueError(str(number)), "go") for number in range(12)))
-        few, every = exploration_report([result]), exploration_report([result], Layout(all=True))
+        few, every = exploration_report([result]), exploration_report([result], all_failures=True)
         assert "      ... and 2 more (--all shows them)\n" in few
         assert few.count("step 1: ValueError") == 10
         assert every.count("step 1: ValueError") == 12

@@ -37,6 +37,24 @@ def test_data_is_not_changed_and_talk_is_apart(capsys: pytest.CaptureFixture[str
     assert capsys.readouterr() == ("a\x1b[1mb", "talk\nmore")
 
 
+@pytest.mark.parametrize(
+    ("on_terminal", "variables", "expected"),
+    [
+        (True, {}, True),
+        (False, {}, False),
+        (False, {"FORCE_COLOR": "1"}, True),
+        (True, {"NO_COLOR": "1"}, False),
+        (True, {"NO_COLOR": "1", "FORCE_COLOR": "1"}, False),
+    ],
+)
+def test_colours(monkeypatch: pytest.MonkeyPatch, on_terminal: bool, variables: dict[str, str], expected: bool) -> None:
+    for name in ("NO_COLOR", "FORCE_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert terminal.has_colours(on_terminal=on_terminal) is expected
+
+
 def test_an_error_has_its_hint_as_a_paragraph(capsys: pytest.CaptureFixture[str]) -> None:
     terminal.show_error(ConfigError("seed is 'x': no number", hint="write `seed=1`"))
     assert capsys.readouterr().err == "error: seed is 'x': no number\n\nhint: write `seed=1`\n"
