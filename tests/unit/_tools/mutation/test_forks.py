@@ -163,3 +163,15 @@ def test_one_that_waits_for_what_it_has_started_does_not_only_sleep() -> None:
 
     (only,) = run_jobs([Job(run, 0, 600.0, asleep=0.3)], 1)
     assert (only.is_late, only.said) == (False, [{}])
+
+
+def test_a_child_that_a_job_has_forked_says_nothing() -> None:
+    """A mutant may let the child of a program go on with the tests; its verdicts would be taken for the parent's."""
+
+    def run(say: Say) -> None:
+        pid = os.fork()
+        if pid:
+            os.waitpid(pid, 0)
+        say({"parent": bool(pid)})
+
+    assert ended(run).said == [{"parent": True}]
