@@ -266,10 +266,12 @@ def test_a_module_line_that_never_runs_is_uncovered(tmp_path: Path) -> None:
                 SIZE = 5 + 6
                 def f(self, a=7 + 8):
                     return a
+                def g(self, a=True): return a
     """
-    found, _ = judged(tmp_path, program, "from shop import LIMIT\ndef test_it(): assert LIMIT\n", "arithmetic")
+    tests = "from shop import LIMIT\ndef test_it(): assert LIMIT\n"
+    found, _ = judged(tmp_path, program, tests, "arithmetic", "constant")
     words = {" arithmetic": ("uncovered", "none"), "Old arithmetic": ("uncovered", "none")}
-    assert found == {**words, "Old.f arithmetic": ("uncovered", "none")}
+    assert found == {**words, "Old.f arithmetic": ("uncovered", "none"), "Old.g constant": ("uncovered", "none")}
 
 
 def test_a_default_is_exchanged_in_memory(tmp_path: Path) -> None:

@@ -216,15 +216,15 @@ class Suite:
 
     def runs_at_import(self, mutant: Mutant) -> bool:
         """Return whether a mutant runs before any test does; if it is in no function, whether it runs at all."""
-        path, lines = self._paths[mutant.shown], self._own_lines.of(mutant)
-        if mutant.function is not None:
-            is_read = False
-            source = self._sources[mutant.shown]
-            if default := source.default_at((mutant.start, mutant.end)):
-                # A decorator may read defaults, and a test that calls nothing may.
-                above = (default[0], *source.ancestors(default[0]))
-                is_read = any(getattr(each, "decorator_list", None) for each in above) or not self.covering(mutant)
-            return is_read or any((path, line) in self._imported for line in lines)
+        path, source = self._paths[mutant.shown], self._sources[mutant.shown]
+        lines, in_function = self._own_lines.of(mutant), mutant.function is not None
+        if default := source.default_at((mutant.start, mutant.end)):
+            # A decorator may read defaults where the function is made, and a test that calls nothing may.
+            above = (default[0], *source.ancestors(default[0]))
+            if any(getattr(each, "decorator_list", None) for each in above) or not self.covering(mutant):
+                lines, in_function = {default[0].lineno}, False
+        if in_function:
+            return any((path, line) in self._imported for line in lines)
         # Where nothing of the file has run, it was imported before anybody looked.
         return path not in self._ran or any((path, line) in self._ran[path] for line in lines)
 
