@@ -73,6 +73,19 @@ SUITES = (
     Suite("asyncstdlib", "3.14.0", "asyncstdlib", ("unittests",)),
     Suite("boltons", "26.2.0", "boltons", ("tests",)),
     Suite("tenacity", "9.2.1", "tenacity", ("tests",), ("typeguard", "tornado")),
+    Suite("funcy", "2.1", "funcy", ("tests",), ("whatever",)),
+    Suite("cssselect", "1.6.0", "cssselect", ("tests",), ("lxml",)),
+    Suite("deepmerge", "4.0.0", "deepmerge", ("deepmerge/tests",)),
+    Suite("prettytable", "3.18.0", "src/prettytable", ("tests",), ("wcwidth", "pytest-lazy-fixtures")),
+    Suite(
+        "croniter",
+        "7.0.0",
+        "src/croniter",
+        ("src/croniter/tests",),
+        ("pytz", "tzlocal"),
+        ("--ignore=src/croniter/tests/test_croniter_speed.py",),
+    ),
+    Suite("natsort", "8.4.0", "natsort", ("tests",), ("pytest-mock",)),
     Suite("pluggy", "1.7.0", "src/pluggy", ("testing",), ("pytest-benchmark", "py-cpuinfo")),
 )
 

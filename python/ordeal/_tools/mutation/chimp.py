@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Literal
 
 from ordeal._base.formatting import counted
-from ordeal._tools.mutation.dead import proof, statement_of, unread, unreferenced, words_in
+from ordeal._tools.mutation.dead import never_read, proof, statement_of, unread, unreferenced, words_in
 from ordeal._tools.mutation.interpreters import sitecustomize
 from ordeal._tools.mutation.interpreters.handing_down import begins_with_ours
 from ordeal._tools.mutation.mutants import CHIMP, Mutant, equals_original, mutants_of
@@ -106,7 +106,7 @@ def _why(source: Source, mutant: Mutant, words: Counter[str], *, runs: bool) -> 
     if why := proof(source, mutant, statement):
         return "DEAD", why
     if name := unread(source, mutant, statement):
-        return "DEAD?", f"`{name}` is stored and never read"
+        return "DEAD?", never_read(name)
     return "UNCOVERED", "no test fails" if runs else "never run"
 
 

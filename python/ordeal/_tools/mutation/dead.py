@@ -27,6 +27,7 @@ _TEXTS = {
 _TEXT_BYTES_MAX = 1 << 20
 _SPIES = {"locals", "vars", "eval", "exec"}
 _WORD = re.compile(r"\w+")
+_JUMPS = {*dis.hasjrel, *dis.hasjabs}
 #: What an instruction, or its two halves, do to locals.
 _FAST = re.compile(r"(LOAD|STORE|DELETE)_FAST")
 
@@ -52,7 +53,7 @@ def _told(source: Source, verdict: Verdict, unnamed: Callable[[str, ast.stmt | N
     if why:
         return replace(verdict, word="dead", note=why)
     if (name := unread(source, mutant, statement)) and verdict.note != STATE_DIFFERS:
-        return replace(verdict, doubt=f"`{name}` is stored and never read")
+        return replace(verdict, doubt=never_read(name))
     if verdict.word == "uncovered" and statement is not None:
         name = unnamed(mutant.shown, _definition(source, statement))
         return replace(verdict, doubt=f"nothing else names `{name}`") if name else verdict
@@ -64,8 +65,13 @@ def proof(source: Source, mutant: Mutant, statement: ast.stmt | None) -> str:
     if equals_original(source, mutant):
         return "the compiler leaves it out"
     if _does_nothing(statement) and (name := unread(source, mutant, statement)):
-        return f"`{name}` is stored and never read"
+        return never_read(name)
     return ""
+
+
+def never_read(name: str) -> str:
+    """Return why a statement that stores a local may not matter."""
+    return f"this value of `{name}` is never read"
 
 
 def _definition(source: Source, statement: ast.stmt) -> ast.stmt | None:
@@ -115,7 +121,7 @@ def _only_in(name: str, source: Source, statement: ast.stmt, words: Counter[str]
 
 
 def unread(source: Source, mutant: Mutant, statement: ast.stmt | None) -> str:
-    """Return a local that a statement stores, if nothing in its function reads or deletes it."""
+    """Return a local that a statement stores, if nothing reads or deletes it before it is set again."""
     if mutant.function is None:
         return ""
     targets: list[ast.expr] = getattr(statement, "targets", None) or [getattr(statement, "target", ast.Constant(None))]
@@ -127,12 +133,57 @@ def unread(source: Source, mutant: Mutant, statement: ast.stmt | None) -> str:
 
 
 def _is_unread(codes: Sequence[CodeType], name: ast.Name) -> bool:
-    """Return whether a local that is stored at a place is only ever stored."""
+    """Return whether no way through the code leads from where a local is stored to what reads or deletes it."""
     for code in codes:
-        found = [each for instruction in dis.get_instructions(code) for each in _operations(instruction, name.id)]
-        if ("STORE", name.lineno, name.col_offset) in found:
-            return all(kind == "STORE" for kind, *_ in found) and _SPIES.isdisjoint(code.co_names)
+        flow = _Flow(code)
+        stores = [
+            at
+            for at, each in enumerate(flow.instructions)
+            if ("STORE", name.lineno, name.col_offset) in _operations(each, name.id)
+        ]
+        if stores:  # the compiler may repeat what stands behind `finally`
+            return _SPIES.isdisjoint(code.co_names) and not any(flow.is_read_after(at, name.id) for at in stores)
     return False
+
+
+#: What never goes on with the instruction behind it.
+_ENDS = re.compile(r"RETURN_|RAISE_|RERAISE|JUMP_FORWARD|JUMP_BACKWARD")
+
+
+class _Flow:
+    """The ways through a piece of code: from instruction to instruction, by jumps and to handlers."""
+
+    def __init__(self, code: CodeType) -> None:
+        found = dis.Bytecode(code)
+        self.instructions = [*found]
+        self._at = {each.offset: at for at, each in enumerate(self.instructions)}
+        self._handlers = [(each.start, each.end, each.target) for each in found.exception_entries]  # type: ignore[attr-defined]
+
+    def is_read_after(self, store: int, name: str) -> bool:
+        """Return whether a local is read or deleted on any way from an instruction that stores it."""
+        instruction = self.instructions[store]
+        kinds = [kind for kind, *_ in _operations(instruction, name)]
+        if kinds[-1] != "STORE":
+            return True
+        waiting, seen = self._next(instruction, store), {store}
+        while waiting:
+            at = waiting.pop()
+            if at in seen:
+                continue
+            seen.add(at)
+            instruction = self.instructions[at]
+            kind = next((kind for kind, *_ in _operations(instruction, name)), "")
+            if kind in ("LOAD", "DELETE"):
+                return True
+            if not kind:
+                waiting += self._next(instruction, at)
+        return False
+
+    def _next(self, instruction: dis.Instruction, at: int) -> list[int]:
+        found = [at + 1] if not _ENDS.match(instruction.opname) else []
+        if instruction.opcode in _JUMPS:
+            found.append(self._at[instruction.argval])
+        return found + [self._at[target] for start, end, target in self._handlers if start <= instruction.offset < end]
 
 
 def _operations(instruction: dis.Instruction, name: str) -> list[tuple[str, int | None, int | None]]:

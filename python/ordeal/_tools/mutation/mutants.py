@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import dataclasses
 import dis
 import hashlib
@@ -27,8 +28,8 @@ from ordeal._tools.mutation.operators import BODY_OPERATORS, OPERATORS, Change, 
 from ordeal._tools.mutation.source import Function, Source
 
 CHIMP = "chimp"
-_ARID_CALL = re.compile(r"(logging|logger|log|warnings)\.\w+\(")
-_TYPE_MAKERS = {"NewType", "TypeVar", "TypeVarTuple", "ParamSpec"}
+_ARID_CALL = re.compile(r"((logging|logger|log|warnings)\.\w+|(\w+\.)?(assert|reveal)_type)\(")
+_TYPE_MAKERS = {"NewType", "TypeAliasType", "TypeVar", "TypeVarTuple", "ParamSpec"}
 #: What has parameters in brackets, and no values to look up there.
 _GENERIC = {
     *("Annotated", "Callable", "ClassVar", "Concatenate", "Final", "Generic", "Literal", "Optional", "Type", "Union"),
@@ -45,8 +46,8 @@ _COMPARED: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
     ast.Gt: operator.gt,
     ast.GtE: operator.ge,
 }
-_ARID_NAMES = {"__all__", "__slots__"}
-_ARID_GUARD = re.compile(r"if\s+((typing\.)?TYPE_CHECKING|__name__\s*==)")
+#: Names of a module that describe it, as `__all__` and `__version__` do, and one of a class.
+_ARID_NAME = re.compile(r"__\w+__"), re.compile("__slots__")
 #: That a function has a docstring, from Python 3.14 on.
 _HAS_DOCSTRING = 0x4000000
 #: What loads the first constant, as bytes of the code.
@@ -191,14 +192,15 @@ def is_arid(source: Source, node: ast.AST) -> bool:
             return True
         if is_text and (isinstance(inner, ast.Raise) or getattr(inner, "name", "") == "__repr__"):
             return True
-        if isinstance(inner, ast.If) and _ARID_GUARD.match(source.part(source.span(inner))):
-            return True
         if _is_for_type_checkers(inner, outer) or _is_for_others(inner, outer):
             return True
         if isinstance(inner, ast.Assign | ast.AnnAssign) and outer is source.tree and _is_table(source, inner):
             return True
-        if isinstance(inner, ast.Assign | ast.AnnAssign) and _assigned(inner) & _ARID_NAMES:
-            return True
+        if isinstance(inner, ast.Assign | ast.AnnAssign | ast.AugAssign):
+            if any(_ARID_NAME[outer is not source.tree].fullmatch(name) for name in _assigned(inner)):
+                return True
+            if _is_of_error_text(source, inner):
+                return True
         if isinstance(inner, ast.stmt) and _NO_COVER.search(source.lines[inner.lineno - 1]):
             return True
     return False
@@ -218,21 +220,24 @@ def _is_for_type_checkers(inner: ast.AST, outer: ast.AST) -> bool:
         is_stub = all(isinstance(each, ast.Expr) and isinstance(each.value, ast.Constant) for each in inner.body)
         return is_stub or any(_last_name(each) == "overload" for each in inner.decorator_list)
     if isinstance(inner, ast.ClassDef):
-        return any(_last_name(each) == "Protocol" for each in _bases(inner))
+        return any(_last_name(each) in ("Protocol", "TypedDict") for each in _bases(inner))
     return isinstance(outer, ast.Call) and _last_name(outer.func) == "cast" and inner in outer.args[:1]
 
 
 def _is_for_others(inner: ast.AST, outer: ast.AST) -> bool:
-    """Return whether only other Pythons or systems run a branch; or whether it is the condition that says so."""
-    if isinstance(outer, ast.If | ast.IfExp):
-        with suppress(Exception):
+    """Return whether only other Pythons, systems, type checkers or a script run a branch; or whether it says so."""
+    with suppress(Exception):
+        if isinstance(inner, ast.Compare):
+            _value_here(inner)
+            return True
+        if isinstance(outer, ast.If | ast.IfExp):
             never = outer.orelse if _value_here(outer.test) else outer.body
             return inner is outer.test or inner is never or (isinstance(never, list) and inner in never)
     return False
 
 
 def _value_here(node: ast.AST) -> Any:
-    """Return what an expression is that asks which Python runs, and where.
+    """Return what an expression is that asks which Python runs, where, and whether it does at all.
 
     Raises:
         LookupError: it asks for anything else.
@@ -240,6 +245,22 @@ def _value_here(node: ast.AST) -> Any:
     match node:
         case ast.Constant():
             return node.value
+        case ast.Name(id="TYPE_CHECKING") | ast.Attribute(attr="TYPE_CHECKING"):
+            return False
+        case ast.Name(id="__name__"):
+            return "imported"
+        case ast.UnaryOp(op=ast.Not(), operand=inner):
+            return not _value_here(inner)
+        case ast.BoolOp(op=kind, values=values):
+            known = []
+            for each in values:
+                with suppress(LookupError):
+                    known.append(bool(_value_here(each)))
+            decides = isinstance(kind, ast.Or)
+            if decides in known:
+                return decides
+            if len(known) == len(values):
+                return not decides
         case ast.Tuple():
             return tuple(map(_value_here, node.elts))
         case ast.Attribute(value=ast.Name(id="sys" | "os" as module), attr=name) if name in _SYSTEM:
@@ -270,19 +291,78 @@ def _bases(of: ast.ClassDef) -> list[ast.expr]:
 def _is_type(node: ast.expr) -> bool:
     """Return whether an expression is one of types, such as ``dict[str, int] | None``, and no lookup in a table."""
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
-        return _is_type(node.left) or _is_type(node.right)
+        return any(_is_type(each) or _is_none_or_builtin(each) for each in (node.left, node.right))
     if isinstance(node, ast.Call):
         return _last_name(node.func) in _TYPE_MAKERS
     return isinstance(node, ast.Subscript) and _last_name(node.value) in _GENERIC
+
+
+def _is_none_or_builtin(node: ast.expr) -> bool:
+    is_none = isinstance(node, ast.Constant) and node.value is None
+    return is_none or (isinstance(node, ast.Name) and isinstance(getattr(builtins, node.id, None), type))
 
 
 def _last_name(node: ast.AST) -> str:
     return str(getattr(node, "attr", "") or getattr(node, "id", ""))
 
 
-def _assigned(node: ast.Assign | ast.AnnAssign) -> set[str]:
+_Assignment = ast.Assign | ast.AnnAssign | ast.AugAssign
+
+
+def _assigned(node: _Assignment) -> set[str]:
     targets = node.targets if isinstance(node, ast.Assign) else [node.target]
     return {target.id for target in targets if isinstance(target, ast.Name)}
+
+
+def _is_of_error_text(source: Source, assignment: _Assignment, known: frozenset[str] = frozenset()) -> bool:
+    """Return whether all that reads a local puts it into the text of an error or of a log, directly or by other locals.
+
+    A number that an error is given by itself is not text: a program may ask for it.
+    """
+    function, names = source.function_of(assignment), _assigned(assignment)
+    if function is None or len(names) != 1 or assignment.value is None:
+        return False
+    if names <= known:
+        return True
+    is_text = _is_text(assignment.value)
+
+    def is_for_error(read: ast.Name) -> bool:
+        above = source.ancestors(read)
+        at = next(at for at, each in enumerate(above) if isinstance(each, ast.stmt))
+        statement, in_text = above[at], is_text or any(map(_is_text, above[:at]))
+        if isinstance(statement, ast.Expr):
+            return bool(_ARID_CALL.match(source.part(source.span(statement))))
+        if isinstance(statement, _Assignment):
+            return in_text and _is_of_error_text(source, statement, known | names)
+        return in_text and isinstance(statement, ast.Raise)
+
+    (name,) = names
+    reads = _reads(source).get((function, name), [])
+    return bool(reads) and all(map(is_for_error, reads))
+
+
+def _is_text(node: ast.AST) -> bool:
+    """Return whether an expression makes a text of literal ones."""
+    match node:
+        case ast.JoinedStr() | ast.Constant(value=str()):
+            return True
+        case ast.BinOp(op=ast.Add() | ast.Mod(), left=one, right=other):
+            return _is_text(one) or _is_text(other)
+        case ast.IfExp(body=one, orelse=other):
+            return _is_text(one) and _is_text(other)
+        case ast.Call(func=ast.Attribute(value=inner, attr="format" | "join")):
+            return _is_text(inner)
+    return False
+
+
+@lru_cache(maxsize=64)
+def _reads(source: Source) -> dict[tuple[Function | None, str], list[ast.Name]]:
+    """Return what reads each name, by the outermost function that it stands in."""
+    found: dict[tuple[Function | None, str], list[ast.Name]] = {}
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+            found.setdefault((source.function_of(node), node.id), []).append(node)
+    return found
 
 
 def _sorted_out(source: Source, mutants: Iterable[Mutant]) -> Iterator[tuple[Mutant, str]]:

@@ -42,8 +42,8 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> 
 
 EXPECTED = (
     "DEAD       validator/shop.py:2  global b  (compiles to the same program)\n"
-    "DEAD?      validator/shop.py:3  c = a + 1  (`c` is stored and never read)\n"
-    "DEAD?      validator/shop.py:3  a + 1  (`c` is stored and never read)\n"
+    "DEAD?      validator/shop.py:3  c = a + 1  (this value of `c` is never read)\n"
+    "DEAD?      validator/shop.py:3  a + 1  (this value of `c` is never read)\n"
     "killed 1  timeout 0  DEAD 1  DEAD? 2  UNCOVERED 0\n"
 )
 

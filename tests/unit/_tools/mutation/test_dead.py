@@ -41,6 +41,13 @@ def verdicts(folder: Path, word: Word, *operators: str, note: str = "") -> list[
         ("n = 1\n    n = 2\n    return a", True),
         ("both = other = 10\n    return other", False),
         ("return a\n    print(a)", True),
+        ("rest = 10\n    for each in a:\n        rest = each\n        print(rest)", True),
+        ("rest = 10\n    if a:\n        rest = a\n    else:\n        rest = -a\n    return rest", True),
+        ("rest = 10\n    for each in a:\n        print(rest)\n        rest = each", False),
+        ("rest = 10\n    try:\n        rest = int(a)\n    except ValueError:\n        rest = a\n    return rest", True),
+        ("rest = 10\n    try:\n        rest = int(a)\n    except ValueError:\n        pass\n    return rest", False),
+        ("rest = 10\n    with a:\n        rest = a\n    return rest", False),
+        ("try:\n        print(a)\n    finally:\n        rest = 10\n    rest = a\n    return rest", True),
     ],
 )
 def test_what_cannot_matter_is_proved(tmp_path: Path, body: str, dead: bool) -> None:
@@ -54,7 +61,7 @@ def test_what_something_noticed_stays_what_it_is(tmp_path: Path) -> None:
     assert {each.word for each in verdicts(tmp_path, "killed", "boundary")} == {"killed"}
 
 
-@pytest.mark.parametrize(("note", "doubt"), [("", "`tax` is stored and never read"), (STATE_DIFFERS, "")])
+@pytest.mark.parametrize(("note", "doubt"), [("", "this value of `tax` is never read"), (STATE_DIFFERS, "")])
 def test_a_statement_is_in_doubt_only_where_nothing_reads_what_it_stores(tmp_path: Path, note: str, doubt: str) -> None:
     source = Source(tmp_path / "shop.py", "shop.py", b"def f(a):\n    tax = a * 2\n    print(a)\n    return a\n")
     found = [Verdict(each, "survived", note=note) for each in mutants_of(source, ["delete_statement"])]

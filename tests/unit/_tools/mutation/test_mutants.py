@@ -45,6 +45,8 @@ def changed_line(source: Source, mutant: Mutant) -> str:
         "'a' + 'docstring'\n",
         "x: int = 1  # pragma: no cover",
         "if TYPE_CHECKING:\n    x = 1 + a",
+        "import typing as t\nif t.TYPE_CHECKING and a:\n    x = 1 + a",
+        "if not TYPE_CHECKING or a:\n    pass\nelse:\n    x = 1 + a",
         "if __name__ == '__main__':\n    f(1 + a)",
         "def f():\n    logger.info(a + 1)",
         "assert a + 1 < b",
@@ -57,17 +59,42 @@ def changed_line(source: Source, mutant: Mutant) -> str:
         "class A:\n    X = NewType('X', Literal[1 + 1])",
         "def f[T: Literal[1 + 1]](a: T) -> Literal[1 + 1]:\n    return a",
         "x = cast(Literal[1 + 1], y)",
+        "X = TypeAliasType('X', Literal[1 + 1])",
+        "def f():\n    typing.assert_type(a, Literal[1 + 1])",
+        "class A(TypedDict, total=1 + 1):\n    a: int",
         "class P(Protocol[T]):\n    def f(self):\n        return 1 + 1",
         "def f(a=1 + 1): ...",
+        "__version__ = version = a + 1",
+        "def f(a):\n    many = a + 1\n    raise ValueError(f'{many} are too many')",
+        "def f(a):\n    many = a + 1\n    text = '%s are too many' % many\n    if a:\n        raise ValueError(text)",
+        "def f(a):\n    text = 'too'\n    if a:\n        text += '%s' % (a + 1)\n    raise ValueError(text)",
+        "def f(a):\n    which = a + 1\n    logger.info('%s', which)",
     ],
 )
 def test_what_nobody_tests_has_no_arithmetic_mutant(text: str) -> None:
     assert [line for line in made("arithmetic", text) if "docstring" not in line] == []
 
 
+@pytest.mark.parametrize("text", ["X = int | float", "X = None | Node", "X = 'Node' | None"])
+def test_an_alias_of_types_makes_no_mutants(text: str) -> None:
+    assert made("delete_statement", text) == []
+
+
+@pytest.mark.parametrize("text", ["x = re.A | re.M", "x = a | b", "x = {**a} | {}"])
+def test_a_sum_of_flags_or_sets_does(text: str) -> None:
+    assert made("delete_statement", text)
+
+
 @pytest.mark.parametrize("text", ["x = table[1 + 1]", "x = cast(int, 1 + 1)", "x: int = 1 + 1", "x = a + 1 | 2"])
 def test_what_only_looks_like_a_type_has_mutants(text: str) -> None:
     assert made("arithmetic", text)
+
+
+@pytest.mark.parametrize(
+    "end", ["raise HTTPError(status)", "if status:\n        raise OSError(f'{status}')", "return f'{status}'"]
+)
+def test_what_is_not_only_the_text_of_an_error_has_mutants(end: str) -> None:
+    assert made("arithmetic", f"def f(a):\n    status = a + 1\n    {end}")
 
 
 def test_a_mutant_of_the_same_code_is_none() -> None:
@@ -187,6 +214,7 @@ def test_what_is_none_is_counted() -> None:
         ("import sys\nif sys.version_info >= (3,):\n    LIMIT = 1\n", 3),
         ("import sys\ndef f():\n    return 1 if sys.platform.startswith('win') else 'x'\n", 1),
         ("import sys\ndef f():\n    if len(sys.argv) > 1: print()\n", 6),
+        ("import sys\ndef f(a):\n    return sys.version_info >= (3, 9) and a\n", 2),
         ("DEBUG = False\ndef f():\n    if DEBUG: print(1)\n", 6),
     ],
 )
