@@ -10,7 +10,7 @@ import os
 import sys
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import suppress
 from functools import cache, cached_property, partial, partialmethod
 from itertools import islice
 from types import CodeType, FunctionType, MethodType, ModuleType
@@ -29,6 +29,7 @@ from ordeal._engine.coverage.comparison_rewrite import (
     operands_in,
     with_calls,
 )
+from ordeal._engine.coverage.constants import INTEGER_BITS_MAX
 from ordeal._engine.coverage.function_source import SourceFile, codes_in, read_source
 from ordeal._engine.coverage.targets import Target
 
@@ -40,13 +41,13 @@ NOTES_MAX = 512
 #: Limits on the items of a collection that are searched for a value, and on the size of a set that is sorted.
 ITEMS_MAX = 12
 SET_SIZE_MAX = 256
-#: Longer texts and larger integers are not noted.
+#: Longer texts are not noted.
 LENGTH_MAX = 4096
-INTEGER_BITS_MAX = 1024
 
 #: Only values of exactly these types are noted, because looking at them runs no code of the program.
 _PLAIN = frozenset({int, float, str, bytes})
-_NUMBERS = frozenset({int, float})
+#: The types that two values may have to be compared.
+_COMPARED = frozenset({*zip(_PLAIN, _PLAIN, strict=True), (int, float), (float, int)})
 #: Collections whose first items are noted; for a mapping, the keys.
 _IN_ORDER = frozenset({list, tuple, dict, defaultdict, OrderedDict})
 _NOTHING = object()
@@ -135,12 +136,6 @@ class Cmplog:
         """Return the comparisons of a replay of ``tape``: how many steps had begun, relation, left, right."""
         source = _native.Replay(tape)
         notes = _ComparisonNotes(source)
-        with self._watching(notes):
-            replay(source)
-        return notes.taken()
-
-    @contextmanager
-    def _watching(self, notes: _ComparisonNotes) -> Iterator[None]:
         swapped: list[tuple[FunctionType, CodeType, CodeType]] = []
         try:
             for watched in self._watched:
@@ -153,13 +148,14 @@ class Cmplog:
                     if watching is not None:
                         swapped.append((function, own, watching))
                         function.__code__ = watching
-            yield
+            replay(source)
         finally:
             for function, own, watching in reversed(swapped):
                 if function.__code__ is watching:
                     function.__code__ = own
             for watched in self._watched:
                 watched.end()
+        return notes.taken()
 
 
 class _WatchedFile:
@@ -203,7 +199,10 @@ class _WatchedFunction:
         self._positions_in: dict[int, tuple[CodeType, list[tuple[int | None, ...]]]] = {}
         self._ends: dict[int, list[ComparisonSite]] = {}  # by the operand that is evaluated last
         for site in found.sites:
-            self._ends.setdefault(_last_operand(site), []).append(site)
+            # In `table[key]` and `table.get(key)` the key is evaluated last.
+            order = (site.left, site.right) if site.kind is Kind.LOOKUP else (site.right, site.left)
+            last = next(operand for operand in order if not isinstance(operand, Fixed))
+            self._ends.setdefault(last, []).append(site)
         self._values: list[Any] = [_NOTHING] * found.operands
         self._is_on = [False] * found.operands
         self._uses = [0] * found.operands  # by how many open sites
@@ -329,7 +328,10 @@ def _pairs(kind: Kind, left: Any, right: Any) -> Iterator[tuple[int, Scalar, Sca
     """Yield relation, left and right for each two plain values that were compared. Equal values show nothing."""
     if kind is Kind.MATCH:
         for pattern in right:
-            yield from _pairs(Kind.EQUAL, _item_of(left, pattern.place), _noted(pattern.value))
+            place = pattern.place
+            is_item = type(left) is tuple and type(place) is int and place < len(left)
+            item = left if place is None else left[place] if is_item else _NOTHING
+            yield from _pairs(Kind.EQUAL, item, _noted(pattern.value))
     elif kind in (Kind.MEMBER, Kind.LOOKUP) and type(right) is tuple:
         for item in right:
             yield from _pairs(Kind.EQUAL, left, item)
@@ -339,25 +341,13 @@ def _pairs(kind: Kind, left: Any, right: Any) -> Iterator[tuple[int, Scalar, Sca
     elif type(left) is tuple and type(right) is tuple and len(left) == len(right):
         for one, other in zip(left, right, strict=True):
             yield from _pairs(kind, one, other)
-    elif _is_comparable(left, right) and kind is not Kind.LOOKUP:
+    elif (type(left), type(right)) in _COMPARED and kind is not Kind.LOOKUP:
         relation = _RELATIONS[kind]
         if relation == ORDER or type(left) is not type(right) or left != right:
             yield relation, left, right
 
 
 _RELATIONS = {Kind.EQUAL: EQUAL, Kind.ORDER: ORDER, Kind.MEMBER: INSIDE, Kind.PREFIX: PREFIX, Kind.SUFFIX: SUFFIX}
-
-
-def _is_comparable(left: Any, right: Any) -> bool:
-    one, other = type(left), type(right)
-    return (one is other and one in _PLAIN) or (one in _NUMBERS and other in _NUMBERS)
-
-
-def _item_of(value: Any, place: Any) -> Any:
-    if place is None:
-        return value
-    is_item = type(value) is tuple and type(place) is int and place < len(value)
-    return value[place] if is_item else _NOTHING
 
 
 def _noted(value: Any, depth: int = 0) -> Any:
@@ -378,12 +368,6 @@ def _noted(value: Any, depth: int = 0) -> Any:
         plain = [item for item in value if type(item) in _PLAIN]
         return tuple(sorted(plain, key=lambda item: (type(item).__name__, repr(item)))[:ITEMS_MAX])
     return _NOTHING
-
-
-def _last_operand(site: ComparisonSite) -> int:
-    """Return the varying operand that is evaluated last. In ``table[key]`` and ``table.get(key)`` it is the key."""
-    order = (site.left, site.right) if site.kind is Kind.LOOKUP else (site.right, site.left)
-    return next(operand for operand in order if not isinstance(operand, Fixed))
 
 
 def _outermost_name(code: CodeType) -> str:
@@ -407,7 +391,10 @@ def _functions_of(module: ModuleType) -> Iterator[FunctionType]:
         kind = type(value)
         if kind is FunctionType:
             yield value
-            left += _within_function(value)
+            left.append(vars(value).get("__wrapped__"))
+            for cell in value.__closure__ or ():
+                with suppress(ValueError):  # it is not filled yet
+                    left.append(cell.cell_contents)
         elif issubclass(kind, type):
             if type.__getattribute__(value, "__module__") == module.__name__:
                 left += reversed(list(vars(value).values()))
@@ -425,12 +412,3 @@ _HOLDERS: dict[type, tuple[str, ...]] = {
     partialmethod: ("func",),
     cached_property: ("func",),
 }
-
-
-def _within_function(function: FunctionType) -> Iterator[Any]:
-    yield vars(function).get("__wrapped__")
-    for cell in function.__closure__ or ():
-        try:
-            yield cell.cell_contents
-        except ValueError:  # not filled yet
-            continue

@@ -10,10 +10,11 @@ import __future__
 
 import ast
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from enum import Enum, auto
 from functools import reduce
 from inspect import CO_NEWLOCALS, CO_OPTIMIZED
+from itertools import takewhile
 from operator import or_
 from types import CodeType
 from typing import Any
@@ -270,20 +271,15 @@ class _Marker(ast.NodeTransformer):
             node.subject = self._called(node.subject, subject)
         return node
 
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+    def visit_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> ast.AST:
         """Visit everything but annotations, whose text others may read."""
-        return self._without_annotations(node)
-
-    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:
-        """As above."""
-        return self._without_annotations(node)
-
-    def _without_annotations(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> ast.AST:
         returns, node.returns = node.returns, None
         parameters, node.type_params = node.type_params, []
         self.generic_visit(node)
         node.returns, node.type_params = returns, parameters
         return node
+
+    visit_AsyncFunctionDef = visit_FunctionDef  # noqa: N815 - named like the classes of `ast`
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
         """Leave annotations as they are: in functions they are not evaluated."""
@@ -291,17 +287,11 @@ class _Marker(ast.NodeTransformer):
             node.value = self.visit(node.value)
         return node
 
-    def visit_arg(self, node: ast.arg) -> ast.AST:
-        """Leave annotations as they are."""
+    def visit_arg(self, node: ast.AST) -> ast.AST:
+        """Leave annotations as they are, and text for people, on which no branch depends."""
         return node
 
-    def visit_TypeAlias(self, node: ast.TypeAlias) -> ast.AST:
-        """Leave annotations as they are."""
-        return node
-
-    def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.AST:
-        """Skip text for people, on which no branch depends."""
-        return node
+    visit_TypeAlias = visit_JoinedStr = visit_arg  # noqa: N815
 
     def _operand(self, node: ast.expr) -> int | Fixed:
         """Return a new number, or the constant that the operand is."""
@@ -341,16 +331,10 @@ def _pattern_values(pattern: ast.pattern, place: Any) -> Iterator[PatternValue]:
         case ast.MatchAs(pattern=ast.pattern() as inner):
             yield from _pattern_values(inner, place)
         case ast.MatchSequence(patterns=patterns) if place is None:
-            for index, each in enumerate(_before_star(patterns)):
+            before_star = takewhile(lambda each: not isinstance(each, ast.MatchStar), patterns)
+            for index, each in enumerate(before_star):
                 yield from _pattern_values(each, index)
         case ast.MatchMapping(keys=keys, patterns=patterns) if place is None:
             for key, each in zip(keys, patterns, strict=True):
                 if isinstance(key, ast.Constant):
                     yield from _pattern_values(each, key.value)
-
-
-def _before_star(patterns: Sequence[ast.pattern]) -> Iterator[ast.pattern]:
-    for pattern in patterns:
-        if isinstance(pattern, ast.MatchStar):
-            return
-        yield pattern

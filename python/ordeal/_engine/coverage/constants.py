@@ -39,7 +39,9 @@ class SourceConstants:
     def next_chars(self) -> int | None:
         """Return the length of the next file; None after the last one."""
         if self._text is None and self._left:
-            self._text = _text_of(self._left.pop())
+            self._text = ""
+            with suppress(OSError, SyntaxError, ValueError):
+                self._text = source_text(self._left.pop())
         return None if self._text is None else len(self._text)
 
     def read(self) -> list[Constant]:
@@ -50,13 +52,6 @@ class SourceConstants:
         new = [value for kind, value in batch if (kind, value) not in self._found]
         self._found |= batch.keys()
         return new
-
-
-def _text_of(path: str) -> str:
-    try:
-        return source_text(path)
-    except (OSError, SyntaxError, UnicodeDecodeError, ValueError):
-        return ""
 
 
 def _constants_of(text: str) -> list[Constant]:
@@ -91,7 +86,12 @@ def _below(tree: ast.AST) -> Iterator[Constant]:
                 with suppress(OverflowError, RecursionError):  # a float that is too large, a deep expression
                     value = _folded(node)
                 if value is not None:
-                    if _is_kept(value):
+                    kind = type(value)
+                    if kind is int:
+                        is_kept = value.bit_length() <= INTEGER_BITS_MAX
+                    else:
+                        is_kept = kind is float or (kind in (str, bytes) and 0 < len(value) <= LENGTH_MAX)
+                    if is_kept:
                         yield value
                     continue
         left.extend(reversed(list(ast.iter_child_nodes(node))))
@@ -126,10 +126,3 @@ def _folded(node: ast.expr) -> Any:
                 can = kinds <= {int, float}
             return _BINARY[type(op)](*values) if can else None
     return None
-
-
-def _is_kept(value: Any) -> bool:
-    kind = type(value)
-    if kind is int:
-        return bool(value.bit_length() <= INTEGER_BITS_MAX)
-    return kind is float or (kind in (str, bytes) and 0 < len(value) <= LENGTH_MAX)

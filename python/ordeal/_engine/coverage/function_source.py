@@ -25,7 +25,11 @@ class SourceFile:
         first = function.co_firstlineno - 1
         end = max(line for code in codes_in(function) for *_, line in code.co_lines() if line)
         lead = _lead(self._lines[first]) if first < len(self._lines) else ""
-        while end < len(self._lines) and _is_below(lead, self._lines[end]):
+        while end < len(self._lines):
+            line = self._lines[end]
+            # Blank lines and those that are indented more belong to it.
+            if line.strip() and not (line.startswith(lead) and line[len(lead)].isspace()):
+                break
             end += 1
         return first, end
 
@@ -74,7 +78,7 @@ def read_source(path: str) -> SourceFile | None:
     """Read the file ``path``; None when it is not text."""
     try:
         return SourceFile(source_text(path))
-    except (OSError, SyntaxError, UnicodeDecodeError, ValueError):
+    except (OSError, SyntaxError, ValueError):
         return None
 
 
@@ -88,8 +92,3 @@ def codes_in(function: CodeType) -> Iterator[CodeType]:
 
 def _lead(line: str) -> str:
     return line[: len(line) - len(line.lstrip())]
-
-
-def _is_below(lead: str, line: str) -> bool:
-    """Return whether a line is blank, or indented more than by ``lead``."""
-    return not line.strip() or (line.startswith(lead) and line[len(lead)].isspace())

@@ -8,6 +8,7 @@ import os
 import sys
 from bisect import bisect
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from itertools import chain
 from pathlib import Path
@@ -19,11 +20,8 @@ import msgspec
 from ordeal._base.regular_file import real_path, source_text
 from ordeal._engine.coverage.targets import Source, Target
 
-#: Longer source lines are cut in a gap's ``code``.
-CODE_CHARS_MAX = 80
 #: While a search runs, no larger file is parsed: it takes long, and hardly any test reaches all of one.
 JUDGED_BYTES_MAX = 1 << 15
-_FILES_CACHED_MAX = 4096
 
 _BRANCHES = (
     ast.If,
@@ -106,8 +104,10 @@ def find_gaps(targets: Sequence[Target], *lines: Mapping[str, Sequence[int]]) ->
         if missed - reached:
             missed_lines[shown] = sorted(missed - reached)
         for line in sorted(missed_branches):
-            code = parsed.text[line - 1].strip()[:CODE_CHARS_MAX]
-            gaps.append((_distance(line, ran), {"file": shown, "line": line, "code": code}))
+            code = parsed.text[line - 1].strip()[:80]
+            place = bisect(ran, line)
+            distance = min((abs(line - other) for other in ran[max(place - 1, 0) : place + 1]), default=math.inf)
+            gaps.append((distance, {"file": shown, "line": line, "code": code}))
     gaps.sort(key=lambda gap: gap[0])
     return Gaps(
         [gap for _, gap in gaps], covered, total, missed_lines, unreadable, _unreached(targets, lines), covered_lines
@@ -115,46 +115,35 @@ def find_gaps(targets: Sequence[Target], *lines: Mapping[str, Sequence[int]]) ->
 
 
 def _unreached(targets: Sequence[Target], lines: Sequence[Mapping[str, Sequence[int]]]) -> list[str]:
+    """Return the names of the targets that have functions, but of which no code ran."""
     paths: dict[str, list[str]] = {}
     for target in targets:
         paths.setdefault(target.name, []).extend(source.path for source in target.sources() if not source.is_compiled)
-    return [
-        name
-        for name, own in paths.items()
-        if not any(seen.get(path) for path in own for seen in lines) and any(_has_functions(path) for path in own)
-    ]
-
-
-def _has_functions(path: str) -> bool:
-    parsed = _parsed(path)
-    return parsed is not None and any(not statement.runs_at_import for statement in parsed.statements)
+    found = []
+    for name, own in paths.items():
+        if not any(seen.get(path) for path in own for seen in lines):
+            parsed = filter(None, map(_parsed, own))
+            if any(not statement.runs_at_import for file in parsed for statement in file.statements):
+                found.append(name)
+    return found
 
 
 def files_with_gaps(sources: Iterable[Source], lines: Mapping[str, Sequence[int]]) -> set[str]:
     """Return the paths of those ``sources`` that have gaps, as defined by ``find_gaps``, or are too large to tell."""
-    return {source.path for source in sources if _is_large(source.path) or _has_gaps(source, lines)}
-
-
-def _has_gaps(source: Source, lines: Mapping[str, Sequence[int]]) -> bool:
-    parsed = _parsed(source.path)
-    return parsed is not None and bool(_judge(source, parsed, (lines,))[2])
-
-
-def _is_large(path: str) -> bool:
-    try:
-        return os.stat(path).st_size > JUDGED_BYTES_MAX  # noqa: PTH116 - as in _parsed()
-    except OSError:
-        return False
+    found = set()
+    for source in sources:
+        with suppress(OSError):
+            if os.stat(source.path).st_size > JUDGED_BYTES_MAX:  # noqa: PTH116 - as in _parsed()
+                found.add(source.path)
+                continue
+        parsed = _parsed(source.path)
+        if parsed is not None and _judge(source, parsed, (lines,))[2]:
+            found.add(source.path)
+    return found
 
 
 def _executed(source: Source, lines: Iterable[Mapping[str, Sequence[int]]]) -> frozenset[int]:
     return frozenset(chain.from_iterable(seen.get(source.path, ()) for seen in lines))
-
-
-def _distance(line: int, executed: Sequence[int]) -> float:
-    """Return how many lines lie between ``line`` and the nearest ``executed`` one; infinity in a file without any."""
-    place = bisect(executed, line)
-    return min((abs(line - other) for other in executed[max(place - 1, 0) : place + 1]), default=math.inf)
 
 
 def _judge(
@@ -192,7 +181,7 @@ def _parsed(path: str) -> _Parsed | None:
         return None
 
 
-@lru_cache(maxsize=_FILES_CACHED_MAX)
+@lru_cache(maxsize=4096)
 def _parse(path: str, _modified_ns: int) -> _Parsed | None:
     """Return the statements of a file; ``None`` when it is not valid Python. Cached until the file is modified."""
     try:
@@ -219,11 +208,14 @@ def _statements(
     body: Sequence[Block], executable: frozenset[int], *, runs_at_import: bool, is_conditional: bool
 ) -> Iterator[_Statement]:
     for node in body:
-        if not _is_docstring(node):
-            line, own_lines = _own_lines(node)
-            own_lines &= executable
-            if own_lines:
-                yield _Statement(line, own_lines, isinstance(node, _BRANCHES), runs_at_import, is_conditional)
+        match node:
+            case ast.Expr(value=ast.Constant(value=str())):
+                pass  # a docstring
+            case _:
+                line, own_lines = _own_lines(node)
+                own_lines &= executable
+                if own_lines:
+                    yield _Statement(line, own_lines, isinstance(node, _BRANCHES), runs_at_import, is_conditional)
         yield from _statements(
             statements_in(node),
             executable,
@@ -240,10 +232,6 @@ def _own_lines(node: Block) -> tuple[int, frozenset[int]]:
     inner = statements_in(node)
     end = min(_own_lines(inner[0])[1]) - 1 if inner else (start.end_lineno or line)
     return line, frozenset(range(first, max(line, end) + 1))
-
-
-def _is_docstring(node: Block) -> bool:
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
 
 
 Block = ast.stmt | ast.ExceptHandler | ast.match_case

@@ -23,7 +23,8 @@ def imported_modules(cls: type) -> tuple[str, ...]:
     if home is None:
         return ()
     names = {name for value in list(vars(home).values()) for name in _home_of(value)}
-    found = sorted(name for name in names if name != cls.__module__ and _is_of_program(name))
+    foreign = sys.stdlib_module_names | _MACHINERY
+    found = sorted(name for name in names if name != cls.__module__ and name.partition(".")[0] not in foreign)
     return tuple(name for name in found if not _is_installed(name)) or tuple(found)
 
 
@@ -39,11 +40,6 @@ def _home_of(value: Any) -> Iterator[str]:
         return
     if isinstance(name, str):
         yield name
-
-
-def _is_of_program(name: str) -> bool:
-    top = name.partition(".")[0]
-    return top not in sys.stdlib_module_names and top not in _MACHINERY
 
 
 def _is_installed(name: str) -> bool:

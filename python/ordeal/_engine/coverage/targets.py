@@ -109,7 +109,9 @@ def _targets_of(name: str) -> list[Target]:
     if hasattr(module, "__path__"):
         found = [Target(name, str(Path(path).absolute()), is_package=True) for path in module.__path__]
     else:
-        found = [Target(name, str(Path(file).absolute()), is_package=False) for file in _source_file(module)]
+        file = getattr(module, "__file__", None) or ""
+        is_source = file.endswith(_SOURCE_SUFFIX)
+        found = [Target(name, str(Path(file).absolute()), is_package=False)] if is_source else []
     if all(source.is_compiled for target in found for source in target.sources()):
         raise TargetError(
             f"target module {name!r} matches no Python source",
@@ -158,22 +160,14 @@ def _not_found(name: str, missing: str) -> TargetError:
             f"no target module named {name!r}: {parent_name!r} is a module, not a package",
             hint=f"to trace the whole module write {parent_name!r}",
         )
-    siblings = _modules_in(sys.modules[parent_name].__path__) if parent_name else _modules_in(None)
-    close = difflib.get_close_matches(last, sorted(siblings), n=1)
+    folders = sys.modules[parent_name].__path__ if parent_name else None
+    siblings = sorted({module.name for module in pkgutil.iter_modules(folders)})
+    close = difflib.get_close_matches(last, siblings, n=1)
     if close:
         meant = f"{parent_name}.{close[0]}" if parent_name else close[0]
         hint = f"did you mean {meant + name.removeprefix(missing)!r}?"
     elif parent_name:
-        hint = f"{parent_name!r} holds {', '.join(sorted(siblings)) or 'no modules'}"
+        hint = f"{parent_name!r} holds {', '.join(siblings) or 'no modules'}"
     else:
         hint = "run in the directory that holds it, or add that directory to PYTHONPATH"
     return TargetError(f"no target module named {name!r}", hint=hint)
-
-
-def _modules_in(search_path: Iterable[str] | None) -> set[str]:
-    return {module.name for module in pkgutil.iter_modules(search_path)}
-
-
-def _source_file(module: ModuleType) -> list[str]:
-    file = getattr(module, "__file__", None)
-    return [file] if file is not None and file.endswith(_SOURCE_SUFFIX) else []

@@ -35,8 +35,6 @@ CRASHES = {kind.__name__: kind for kind in (ProcessExitError, ProcessKilledError
 
 #: The end of the bucket of a rule that had to be ended with its process.
 HUNG = ", not interruptible"
-#: How often an endless recursion goes through each of its lines at least.
-_TURNS_MIN = 10
 #: How many places are remembered.
 _PLACES_MAX = 4096
 #: What separates the place of a failed invariant from the step after which it failed, and what follows the step.
@@ -64,7 +62,9 @@ class Bucketer:
             return _bucket_at(error, None)  # the place where memory ends is random, so it has none
         if hang := _bucket_of_hang(error):
             return hang
-        place = self._turning_place(error) or self._place(error.__traceback__)
+        turning = turning_lines(error)
+        turning = [line for line in turning if self._target(line[0].co_filename)] or turning
+        place = turning[-1] if turning else self._place(error.__traceback__)
         if place is None and type(error) is DivergenceError:
             return bucket_after(_bucket_at(error, None), error.operation)
         # Confirming each step that makes an invariant hang would take all the time.
@@ -97,10 +97,6 @@ class Bucketer:
         innermost = in_target or in_test
         return None if innermost is None else (innermost.tb_frame.f_code, innermost.tb_lineno or 0)
 
-    def _turning_place(self, error: BaseException) -> tuple[CodeType, int] | None:
-        lines = turning_lines(error)
-        return next(reversed([line for line in lines if self._target(line[0].co_filename)] or lines), None)
-
     def _target(self, path: str) -> bool:
         known = self._is_target.get(path)
         if known is None:
@@ -124,7 +120,7 @@ def turning_lines(error: BaseException) -> list[tuple[CodeType, int]]:
         return []
     times = Counter(user_frames(error))
     least = max(times.values(), default=0) / 2
-    turning = [line for line, count in times.items() if count > least and count >= _TURNS_MIN]
+    turning = [line for line, count in times.items() if count > least and count >= 10]
     return sorted(turning, key=lambda line: (line[0].co_qualname, line[1]), reverse=True)
 
 

@@ -8,12 +8,12 @@ import inspect
 import pkgutil
 import sys
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from difflib import get_close_matches
 from pathlib import Path
 from types import ModuleType
-from typing import Any, NoReturn, TypeGuard
+from typing import Any, NoReturn
 from unittest import TestCase
 from weakref import WeakKeyDictionary
 
@@ -21,6 +21,7 @@ from hypothesis.stateful import RuleBasedStateMachine
 
 from ordeal._base import untrusted
 from ordeal._base.formatting import describe_error
+from ordeal._base.python_source import leads_to
 from ordeal._engine.execution.machine_files import machines_nearby
 from ordeal._engine.execution.project_modules import reach_test_file
 from ordeal._hypothesis.definition_checks import hint_for_definition
@@ -60,7 +61,7 @@ def load_class(path: str) -> Callable[[], AnyMachine]:
     """
     module_name, name = split_class_path(path)
     found = _find(_import(module_name, name), module_name, name)
-    factory = _machine_factory(found, path)
+    factory: Callable[[], AnyMachine] = _machine_factory(found, path)
     with suppress(TypeError):  # not every callable object can be referred to weakly
         _loaded[factory] = path
     return factory
@@ -92,23 +93,12 @@ def path_of(found: Any) -> str:
     if loaded is not None:
         return loaded
     home, name = found.__module__, found.__qualname__
-    if "<" in name or _leads_to(sys.modules.get(home), name, found):
+    if "<" in name or leads_to(home, name, found):
         return f"{home}:{name}"
-    places = (f"{module}:{key}" for module, key in _names_for(found))
+    loaded_now: dict[str, Any] = dict(sys.modules)
+    modules = [(name, each) for name, each in loaded_now.items() if isinstance(each, ModuleType)]
+    places = [f"{at}:{key}" for at, module in modules for key, value in list(vars(module).items()) if value is found]
     return min(places, key=lambda path: (path.startswith("__main__:"), path), default=f"{home}:{name}")
-
-
-def _leads_to(module: ModuleType | None, name: str, found: object) -> bool:
-    at: Any = module
-    for part in name.split("."):
-        at = getattr(at, part, None)
-    return at is found
-
-
-def _names_for(found: object) -> Iterator[tuple[str, str]]:
-    for module_name, module in list(sys.modules.items()):
-        if isinstance(module, ModuleType):
-            yield from [(module_name, key) for key, value in list(vars(module).items()) if value is found]
 
 
 def split_class_path(path: str) -> tuple[str, str]:
@@ -154,7 +144,7 @@ def _refuse_import(name: str, error: BaseException) -> NoReturn:
 
 
 #: Where a module is imported, and where one that ends the process is stopped.
-_OWN_FILES = (__file__, untrusted.__file__, contextlib.__file__)
+_OWN_FILES = (__file__, untrusted.__file__, contextlib.__file__, importlib.__file__)
 
 
 def _place(error: BaseException) -> str:
@@ -162,17 +152,13 @@ def _place(error: BaseException) -> str:
     if isinstance(error, SyntaxError) and error.filename:
         return f"{_relative(error.filename)}:{error.lineno}"
     frames = traceback.extract_tb(error.__traceback__)
-    own = [f for f in frames if not _is_of_import(f.filename)]
+    own = [f for f in frames if not f.filename.startswith("<frozen ") and f.filename not in _OWN_FILES]
     # A virtual environment is often inside the project.
     paths = [(f, Path(f.filename)) for f in own]
     inside = [f for f, path in paths if path.is_relative_to(Path.cwd()) and "site-packages" not in path.parts]
     # The innermost frame may be deep in a library; the user's line that led there is more useful.
     chosen = (inside or own)[-1:]
     return "".join(f"{_relative(f.filename)}:{f.lineno}" for f in chosen)
-
-
-def _is_of_import(filename: str) -> bool:
-    return filename.startswith("<frozen ") or filename in (importlib.__file__, *_OWN_FILES)
 
 
 def _relative(filename: str) -> str:
@@ -231,26 +217,18 @@ def is_named(given: object) -> bool:
     return is_loaded(given)
 
 
-def _is_factory(found: object) -> TypeGuard[Callable[[], AnyMachine]]:
-    return callable(found) and not isinstance(found, type)
-
-
-def _is_trusted(found: object) -> bool:
-    try:
-        return found in _trusted
-    except TypeError:
-        return False  # it has no hash, so nobody can have named it
-
-
-def _machine_factory(found: object, path: str) -> Callable[[], AnyMachine]:
+def _machine_factory(found: Any, path: str) -> Any:
     if isinstance(found, type) and issubclass(found, RuleBasedStateMachine | GenericStateMachine):
         return found
     if isinstance(found, AnyMachine):
         kind = type(found)
         hint = f"name the class, `{kind.__module__}:{kind.__qualname__}`"
         raise MachineError(f"`{path}` is an instance of {kind.__name__}, not the class", hint=hint)
-    if _is_factory(found):
-        if path not in _trusted and not _is_trusted(found):
+    if callable(found) and not isinstance(found, type):
+        is_trusted = path in _trusted
+        with suppress(TypeError):  # without a hash, nobody can have named it
+            is_trusted = is_trusted or found in _trusted
+        if not is_trusted:
             sort = "function" if inspect.isfunction(found) else type(found).__name__
             raise MachineError(
                 f"`{path}` is a {sort}, which is called only where your own settings name it",

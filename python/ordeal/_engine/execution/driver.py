@@ -309,7 +309,10 @@ class Driver:
             builtins_kept.restore()
             self._loop.close()
             outside.clear()
-            self._faults_off()
+            for fault in self.faults:
+                if fault.active:
+                    fault.deactivate()
+                fault.leave_run()
             if type(writer) is Replay:
                 writer.journal = None  # a session marks the end of its run itself
         return outcome
@@ -478,7 +481,11 @@ class Driver:
             watchdog.step += 1
             if kind == RULE:
                 rule = rules[number]
-                if not self._may_run(machine, rule):
+                try:
+                    can_run = may_run(machine, rule)
+                except Exception as error:  # noqa: BLE001 - code of the user's may raise anything
+                    self.refuse_precondition(rule.name, error)
+                if not can_run:
                     step_source.reject()
                     continue
                 outcome.steps += 1
@@ -513,12 +520,6 @@ class Driver:
                 timed.took(monotonic() - began)
             if listener is not None:
                 listener.step_done(run, code, self.state_hash(machine) if self._hashes_state else 0)
-
-    def _may_run(self, machine: RuleBasedStateMachine, rule: Rule) -> bool:
-        try:
-            return may_run(machine, rule)
-        except Exception as error:  # noqa: BLE001 - code of the user's may raise anything
-            self.refuse_precondition(rule.name, error)
 
     def next_step(self, step_source: StepSource, run: RunContext) -> int:
         """Return the next step of the step source, packed: kind in the low three bits, index above."""
@@ -600,13 +601,11 @@ class Driver:
         one may have failed some steps before.
         """
         kind, number = unpacked(code)
-        if kind in (FAULT_ON, FAULT_OFF) or self._is_of_sampled(error):
+        sampled = {getattr(each.function, "__code__", None) for each in self._sampled}
+        is_of_sampled = sampled and any(frame.f_code in sampled for frame, _ in walk_tb(traceback_of(error)))
+        if kind in (FAULT_ON, FAULT_OFF) or is_of_sampled:
             return ""
         return (self.definition.rules if kind == RULE else self.definition.initializers)[number].name
-
-    def _is_of_sampled(self, error: BaseException) -> bool:
-        codes = {getattr(each.function, "__code__", None) for each in self._sampled}
-        return bool(codes) and any(frame.f_code in codes for frame, _ in walk_tb(traceback_of(error)))
 
     def _check_sampled(self, machine: RuleBasedStateMachine) -> None:
         """Check, before the first step and after the last, the invariants that steps check now and then."""
@@ -666,12 +665,6 @@ class Driver:
             f"{self.definition.cls.__name__}.state_hash() returned {value!r}, which is not an int",
             hint="return an int computed from the state, or 0 for none",
         )
-
-    def _faults_off(self) -> None:
-        for fault in self.faults:
-            if fault.active:
-                fault.deactivate()
-            fault.leave_run()
 
     def _timed_out(self) -> BaseException:
         self.limits.ended_in = self._running()

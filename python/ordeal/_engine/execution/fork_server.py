@@ -10,10 +10,10 @@ from __future__ import annotations
 import json
 import os
 import signal
-import sys
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, cast, override
 
@@ -52,7 +52,7 @@ from ordeal._engine.execution.fork_messages import (
     values_of_ending,
 )
 from ordeal._engine.isolation.channel import Channel, ChannelError, Value
-from ordeal._engine.isolation.child import can_supervise
+from ordeal._engine.isolation.child import can_supervise, flush_output
 from ordeal._engine.properties.watch import PropertyWatch
 from ordeal._hypothesis.provider import TapeProvider
 from ordeal._hypothesis.randoms import GlobalRandoms
@@ -177,7 +177,7 @@ def start_fork_server(run: RunContext, environment: RunEnvironment, others: Iter
     """
     randoms = environment.randoms.changed()
     here, there = Channel.pair()
-    _flush()
+    flush_output()
     parent = os.getpid()
     process = os.fork()
     if process == 0:
@@ -239,7 +239,11 @@ class _Answering:
             elif self._session.reads_numbers:
                 self._session.magnitude(*arguments)  # type: ignore[arg-type]
         elif kind == NEXT and not values:
-            self._next()
+            if self._step is not None:
+                raise RefusedError("a step was requested in the middle of one")
+            code = self._session.next()
+            self._step = code if unpacked(code)[0] < END else None
+            self._channel.send(REPLY, code)
         elif kind == REJECT and not values:
             self._end_step(self._step)
             self._session.reject()
@@ -258,13 +262,6 @@ class _Answering:
             self._listener.end_seen(seen)
         else:
             raise RefusedError(f"{str(kind)[:40]!r} begins no message of a run")
-
-    def _next(self) -> None:
-        if self._step is not None:
-            raise RefusedError("a step was requested in the middle of one")
-        step = self._session.next()
-        self._step = step if unpacked(step)[0] < END else None
-        self._channel.send(REPLY, step)
 
     def _end_step(self, step: int | None) -> None:
         if self._step is None or step != self._step:
@@ -315,7 +312,7 @@ def _wait_for_runs(
                         environment.driver.numbers.add(str(path).split("."))
                     _ForkedRun(_ForkLine(channel), run, environment).execute()
             finally:
-                _flush()
+                flush_output()
                 os._exit(0)
         try:
             channel.send(STARTED, process, alone=True)
@@ -366,15 +363,21 @@ class _ForkedRun(RunListener):
 
     def execute(self) -> None:
         """Execute the run as the other process decides, and report to it."""
-        self._watch_from_here()
+        environment = self._environment
+        environment.driver.watchdog.restart()
+        environment.watch.start_over()
+        if environment.monitor is not None:
+            # The other process finds out what is new, and which events would be silenced.
+            environment.monitor.set_paused(False)
+            environment.monitor.record()
         step_source = _RemoteStepSource(self._line)
         raised = False
         try:
             # The machine is where it has always been, and a run that ends here ends for good.
-            outcome = self._environment.driver.execute(step_source, restore=self._take_over, listener=self)
+            outcome = environment.driver.execute(step_source, restore=self._take_over, listener=self)
         except BaseException as error:  # noqa: BLE001 - what it is, the process that asks finds out by a replay
             outcome, raised = Outcome(Status.FAILED, 0, error), True
-        self._line.send(ENDED, *values_of_ending(outcome, raised, self._environment.bucketer), *self._seen())
+        self._line.send(ENDED, *values_of_ending(outcome, raised, environment.bucketer), *self._seen())
 
     @override
     def step_done(self, run: RunContext, code: int, state_hash: int) -> None:
@@ -394,15 +397,6 @@ class _ForkedRun(RunListener):
         run.share(dict(self._held_run.shared))
         machine: RuleBasedStateMachine = self._held_run.machine
         return machine
-
-    def _watch_from_here(self) -> None:
-        environment = self._environment
-        environment.driver.watchdog.restart()
-        environment.watch.start_over()
-        if environment.monitor is not None:
-            # The other process finds out what is new, and which events would be silenced.
-            environment.monitor.set_paused(False)
-            environment.monitor.record()
 
     def _seen(self) -> tuple[Value, ...]:
         environment, run = self._environment, self._run
@@ -453,24 +447,7 @@ class _RemoteChoiceSource:
     def __getattr__(self, name: str) -> Callable[..., Value]:
         if name not in QUERIES and name not in NOTIFICATIONS:
             raise AttributeError(name)
-        line = self._line
-        if name in NOTIFICATIONS:
-
-            def notify(*arguments: Value) -> None:
-                line.send(NOTIFY, name, *arguments)
-
-            self.__dict__[name] = notify
-            return notify
-
-        def ask(*arguments: Value) -> Value:
-            return line.ask(ASK, name, *arguments)
-
-        self.__dict__[name] = ask
-        return ask
-
-
-def _flush() -> None:
-    """Flush buffers that would otherwise be written twice, or never."""
-    for stream in (sys.stdout, sys.stderr):
-        with suppress(OSError, ValueError, AttributeError):
-            stream.flush()
+        is_query, line = name in QUERIES, self._line
+        call = partial(line.ask, ASK, name) if is_query else partial(line.send, NOTIFY, name)
+        self.__dict__[name] = call
+        return call

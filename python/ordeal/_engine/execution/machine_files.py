@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from contextlib import suppress
 from difflib import SequenceMatcher
 from itertools import islice
@@ -15,10 +15,6 @@ from ordeal._engine.execution.project_modules import folders_below
 
 #: A class with one of these bases, and lines that are no code but look like one, which does no harm in a hint.
 _CLASS = re.compile(rb"^class\s+(\w+)\s*\([^)]*\b(?:ChaosTest|RuleBasedStateMachine)\b", re.MULTILINE)
-#: Larger files are generated ones.
-_BYTES_MAX = 200_000
-_FILES_MAX = 2_000
-_NAMED_MAX = 3
 
 
 def machines_nearby(name: str, folders: Iterable[str] = ()) -> str:
@@ -32,17 +28,16 @@ def machines_nearby(name: str, folders: Iterable[str] = ()) -> str:
         is_below = any(map(found[0].absolute().is_relative_to, places))
         return not is_below, -SequenceMatcher(None, name, found[1]).ratio()
 
-    found = sorted(_machines(), key=lambda each: (*distance(each), each))
-    named = [f"`{cls}` is in `{one_line(file.as_posix(), limit=200)}`" for file, cls in found[:_NAMED_MAX]]
-    more = len(found) - len(named)
-    return ", ".join(named) + (f", and {more} more" if more else "")
-
-
-def _machines() -> Iterator[tuple[Path, str]]:
+    machines: list[tuple[Path, str]] = []
     with suppress(OSError):  # there may be no current folder
         here = Path.cwd()
         files = (file for folder in folders_below(here) for file in sorted(folder.glob("*.py")))
-        for file in islice(files, _FILES_MAX):
+        for file in islice(files, 2_000):
             with suppress(OSError):
-                for cls in _CLASS.findall(read_regular(file, _BYTES_MAX)):
-                    yield file.relative_to(here), cls.decode("ascii", "replace")
+                # Larger files are generated ones.
+                found_here = _CLASS.findall(read_regular(file, 200_000))
+                machines += [(file.relative_to(here), cls.decode("ascii", "replace")) for cls in found_here]
+    found = sorted(machines, key=lambda each: (*distance(each), each))
+    named = [f"`{cls}` is in `{one_line(file.as_posix(), limit=200)}`" for file, cls in found[:3]]
+    more = len(found) - len(named)
+    return ", ".join(named) + (f", and {more} more" if more else "")

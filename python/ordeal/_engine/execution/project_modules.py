@@ -10,10 +10,6 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-#: How deep below the current folder a test file is searched for, and in how many folders.
-DEPTH_MAX = 4
-FOLDERS_MAX = 2_000
-
 _NOT_ENTERED = frozenset({"site-packages", "node_modules", "build", "dist"})
 
 
@@ -29,23 +25,20 @@ def reach_test_file(name: str) -> None:
     relative = Path(*name.split(".")).with_suffix(".py")
     root = next((Path(root) for root in sys.path if (Path(root) / relative).is_file()), None)
     if root is not None:
-        file = (root / relative).absolute()
-        base = _base_of(file)
+        base = (root / relative).absolute().parent
+        while (base / "__init__.py").is_file() and base != base.parent:
+            base = base.parent
         if base != root.absolute():
             _search(base)
             _open_package(name, root.absolute())
     elif importlib.util.find_spec(name.partition(".")[0]) is None:
-        bases = list(_bases_below(relative))
+        bases: list[Path] = []
+        with suppress(OSError):
+            below = folders_below(Path.cwd())
+            bases += [at for at in below if (at / relative).is_file() and not (at / "__init__.py").exists()]
         # If there are several, the right one is unknown.
         if len(bases) == 1:
             _search(bases[0])
-
-
-def _base_of(file: Path) -> Path:
-    folder = file.parent
-    while (folder / "__init__.py").is_file() and folder != folder.parent:
-        folder = folder.parent
-    return folder
 
 
 def _search(folder: Path) -> None:
@@ -70,22 +63,12 @@ def _open_package(name: str, root: Path) -> None:
             package.__path__ = [*package.__path__, str(root / top)]
 
 
-def _bases_below(relative: Path) -> Iterator[Path]:
-    """Yield the folders below the current one that are not packages and contain the file ``relative``."""
-    with suppress(OSError):
-        for at in folders_below(Path.cwd()):
-            if (at / relative).is_file() and not (at / "__init__.py").exists():
-                yield at
-
-
 def folders_below(here: Path) -> Iterator[Path]:
-    """Yield the folder ``here`` and those below it that may hold files of the project."""
+    """Yield the folder ``here`` and those below it that may hold files of the project: four levels, 2,000 folders."""
     for count, (folder, below, _) in enumerate(os.walk(here)):
         at = Path(folder)
-        below[:] = [] if count >= FOLDERS_MAX or len(at.relative_to(here).parts) >= DEPTH_MAX else _entered(at, below)
+        names = sorted(name for name in below if not name.startswith(".") and name not in _NOT_ENTERED)
+        below[:] = [name for name in names if not (at / name / "pyvenv.cfg").exists()]
+        if count >= 2_000 or len(at.relative_to(here).parts) >= 4:
+            below.clear()
         yield at
-
-
-def _entered(folder: Path, below: list[str]) -> list[str]:
-    names = sorted(name for name in below if not name.startswith(".") and name not in _NOT_ENTERED)
-    return [name for name in names if not (folder / name / "pyvenv.cfg").exists()]

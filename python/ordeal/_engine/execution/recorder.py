@@ -9,6 +9,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
+from functools import partial
 from types import FunctionType
 from typing import Any, Literal, override
 
@@ -101,6 +102,11 @@ class RunRecorder(Observer):
         return list(self._active)
 
     @property
+    def last_step(self) -> str:
+        """Return the name of the last step; empty before the first."""
+        return self.steps[-1].name if self.steps else ""
+
+    @property
     def struck(self) -> dict[str, int] | None:
         """Return how often what of a simulation struck, None for a machine without one."""
         return dict(self._struck) if self._is_told_decisions else None
@@ -131,8 +137,9 @@ class RunRecorder(Observer):
             )
         )
         for value in resolved.values():
-            if issubclass(type(value), DataObject):
-                self._watch(value)
+            # Note what the rule draws from `data()`, which is one object for the whole run.
+            if issubclass(type(value), DataObject) and "draw" not in vars(value):
+                value.draw = partial(self._draw, value.draw)
         self.program.append(self._call(rule, values))
 
     @override
@@ -202,7 +209,14 @@ class RunRecorder(Observer):
             return self.reference(held[id(each)]) if id(each) in held else None
 
         writer = SourceWriter(known, frozenset({self.state, "run", "drawn"}))
-        text = bounded_call(lambda: _source_or_problem(writer, value), lambda why: NoSourceError(_why(why)))
+
+        def write() -> str | NoSourceError:
+            try:
+                return writer.write(value)
+            except NoSourceError as error:
+                return error
+
+        text = bounded_call(write, lambda why: NoSourceError(_why(why)))
         if not isinstance(text, str):
             raise text
         if len(text) > TEXT_MAX:
@@ -234,7 +248,12 @@ class RunRecorder(Observer):
             self._active.remove(fault.name)
         sign = "+" if on else "-"
         self.steps.append(TraceStep(kind="fault_toggle", name=f"{sign}{fault.name}", active_faults=self.active_faults))
-        self.program.append(f"{_fault_text(self._machine, fault.name)}.{'activate' if on else 'deactivate'}()")
+        # The class of the machine may use the name `fault` itself.
+        is_plain = self._machine is None or getattr(type(self._machine), "fault", None) is ChaosTest.fault
+        found = f"state.fault({fault.name!r})"
+        if not is_plain:
+            found = f"next(fault for fault in state.faults if fault.name == {fault.name!r})"
+        self.program.append(f"{found}.{'activate' if on else 'deactivate'}()")
 
     @override
     def ending(self) -> None:
@@ -274,11 +293,13 @@ class RunRecorder(Observer):
             # Its constructor raised, so there is nothing to tear down.
             return [*self.needed, *self.program]
         made, *calls = self.program
-        reported = self._is_told_decisions
-        lines = [
-            f"{_with_choices(call, step)}{_remarks(step, has_told=reported)}"
-            for call, step in zip(calls, self.steps, strict=True)
-        ]
+        lines = []
+        for call, step in zip(calls, self.steps, strict=True):
+            remarks = [f"draws: {', '.join(step.draws)}"] if step.draws else []
+            acted = [str(number) for number, acts in enumerate(step.choices.get(BUGGIFY_ARGUMENT, ()), start=1) if acts]
+            if acted and not self._is_told_decisions:
+                remarks.append(f"chance acts at call {', '.join(acted)}")
+            lines.append(f"{_with_choices(call, step)}{_comment([*remarks, *step.hits])}")
         checks = [f"{self.state}.{invariant}()  # the invariant"] if invariant.isidentifier() else []
         return [*self.needed, made, *lines, *checks, f"{self.state}.teardown(){_comment(self._hits_in_teardown or [])}"]
 
@@ -302,25 +323,10 @@ class RunRecorder(Observer):
             for kind, name, faults, text, draws, result, hits in rows
         ]
 
-    def _watch(self, data: DataObject) -> None:
-        """Note the values that the rule draws from ``data``, which is one object for the whole run."""
-        if "draw" in vars(data):
-            return
-        draw = data.draw
-
-        def noted(strategy: SearchStrategy[Any], label: Any = None) -> Any:
-            value = draw(strategy, label)
-            self.steps[-1].draws.append(render(value))
-            return value
-
-        data.draw = noted  # type: ignore[method-assign]
-
-
-def _source_or_problem(writer: SourceWriter, value: Any) -> str | NoSourceError:
-    try:
-        return writer.write(value)
-    except NoSourceError as error:
-        return error
+    def _draw(self, draw: Callable[..., Any], strategy: SearchStrategy[Any], label: Any = None) -> Any:
+        value = draw(strategy, label)
+        self.steps[-1].draws.append(render(value))
+        return value
 
 
 def _attribute_of(rule: Rule, cls: type) -> str:
@@ -359,21 +365,6 @@ def _with_choices(call: str, step: TraceStep) -> str:
     seen = [f"{name} is {one_line(step.text[name])}" for name in names if name in step.text]
     remarks = _comment([each for each in seen if not each.endswith(" data(...)")])
     return f"{head}**drawn(state, {step.name!r}, {text}){tail}{remarks}"
-
-
-def _fault_text(machine: RuleBasedStateMachine | None, name: str) -> str:
-    """Return the expression for a fault of the machine ``state``, whose class may use the name ``fault`` itself."""
-    if machine is None or getattr(type(machine), "fault", None) is ChaosTest.fault:
-        return f"state.fault({name!r})"
-    return f"next(fault for fault in state.faults if fault.name == {name!r})"
-
-
-def _remarks(step: TraceStep, *, has_told: bool) -> str:
-    remarks = [f"draws: {', '.join(step.draws)}"] if step.draws else []
-    acted = [str(number) for number, acts in enumerate(step.choices.get(BUGGIFY_ARGUMENT, ()), start=1) if acts]
-    if acted and not has_told:
-        remarks.append(f"chance acts at call {', '.join(acted)}")
-    return _comment([*remarks, *step.hits])
 
 
 def _comment(remarks: list[str]) -> str:

@@ -84,7 +84,8 @@ class Snapshots:
         machine = run.machine
         kind = type(machine)
         if kind not in self._slots:
-            self._slots[kind] = _slot_owner(kind)
+            owners = (each.__name__ for each in kind.__mro__ if each is not object and vars(each).get("__slots__"))
+            self._slots[kind] = next(owners, None)
         slots = self._slots[kind]
         if _received_by() != self._found_receivers:
             # A copy is made without the constructor: a signal could end this process.
@@ -169,10 +170,3 @@ class _Machine:
 
 
 _MACHINE = _Machine()
-
-
-def _slot_owner(cls: type) -> str | None:
-    for base in cls.__mro__:
-        if base is not object and vars(base).get("__slots__"):
-            return base.__name__
-    return None

@@ -48,8 +48,11 @@ class Places:
         if not own:
             operation = error.operation if isinstance(error, DivergenceError) else ""
             found = self._defined(operation or last_step)
+            if found is None and not frames:
+                return None
             if found is None:
-                return self._foreign(frames, asserted)
+                at = self._line(*frames[0])
+                return FailurePlace("other", at.function, at, self._last_beyond(frames[1:]), tuple(asserted))
             kind, name, at = found
             return FailurePlace(kind, name, at, self._last_beyond(frames), tuple(asserted))
         innermost, beyond = frames[own[-1]], frames[own[-1] + 1 :]
@@ -61,12 +64,6 @@ class Places:
         # What a rule calls and what calls it back are frames of the machine as well; the first one is the rule.
         kind, name = next((self._known[frames[n][0]] for n in own if frames[n][0] in self._known), ("other", ""))
         return FailurePlace(kind, name or at.function, at, self._last_beyond(beyond), tuple(asserted))
-
-    def _foreign(self, frames: Sequence[tuple[CodeType, int]], asserted: Sequence[str]) -> FailurePlace | None:
-        if not frames:
-            return None
-        at = self._line(*frames[0])
-        return FailurePlace("other", at.function, at, self._last_beyond(frames[1:]), tuple(asserted))
 
     def _defined(self, name: str) -> tuple[PlaceKind, str, CodeLine] | None:
         """Return the rule ``name`` with the line of its ``def``."""
@@ -159,16 +156,12 @@ class AssertionReader(RunRecorder):
 
 def is_plain_assertion(error: BaseException) -> bool:
     """Return whether ``error`` comes from an ``assert`` whose values nobody has written into its message."""
-    return type(error) is AssertionError and not _written_by_pytest(error) and bool(user_frames(error))
+    return type(error) is AssertionError and not written_assertion(error) and bool(user_frames(error))
 
 
 def written_assertion(error: BaseException) -> tuple[str, ...]:
     """Return the lines that pytest has written into the message of a failed assertion."""
-    return _written_by_pytest(error) if isinstance(error, AssertionError) else ()
-
-
-def _written_by_pytest(error: BaseException) -> tuple[str, ...]:
-    lines = untrusted.error_message(error).split("\n")
+    lines = untrusted.error_message(error).split("\n") if isinstance(error, AssertionError) else []
     first = next((number for number, line in enumerate(lines) if line.startswith("assert ")), None)
     return () if first is None else tuple(line.rstrip() for line in lines[first : first + LINES_MAX])
 
@@ -180,19 +173,12 @@ def read_assertion(error: BaseException) -> tuple[str, ...]:
         frame, line, tb = tb.tb_frame, tb.tb_lineno or 0, tb.tb_next
     if frame is None:
         return ()
-    test = _assertion_at(frame.f_code.co_filename, line)
-    return () if test is None else tuple(_Reading(frame).lines(test)[:LINES_MAX])
-
-
-def _assertion_at(path: str, line: int) -> ast.expr | None:
-    lines = linecache.getlines(path)
-    tree = ast.parse("".join(lines))
-    found = [
-        node
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Assert) and node.lineno <= line <= (node.end_lineno or 0)
-    ]
-    return max(found, key=lambda node: node.lineno).test if found else None
+    tree = ast.parse("".join(linecache.getlines(frame.f_code.co_filename)))
+    asserts = [node for node in ast.walk(tree) if isinstance(node, ast.Assert)]
+    found = [node for node in asserts if node.lineno <= line <= (node.end_lineno or 0)]
+    if not found:
+        return ()
+    return tuple(_Reading(frame).lines(max(found, key=lambda node: node.lineno).test)[:LINES_MAX])
 
 
 class _Reading:
@@ -215,18 +201,11 @@ class _Reading:
         value = self._value(inner)
         if bool(value) is (inner is test):
             return []
-        return [
-            f"assert {'' if inner is test else 'not '}{_shown(value)}",
-            *_origins([(inner, value)]),
-            *self._of(inner),
-        ]
-
-    def _of(self, call: ast.expr) -> list[str]:
-        """Return the origins of the arguments of a call."""
-        if not isinstance(call, ast.Call) or any(isinstance(each, ast.Starred) for each in call.args):
-            return []
-        simple = [each for each in call.args if isinstance(each, ast.Name | ast.Attribute | ast.Subscript)]
-        return _origins([(each, self._value(each)) for each in simple])
+        parts = [(inner, value)]
+        if isinstance(inner, ast.Call) and not any(isinstance(each, ast.Starred) for each in inner.args):
+            simple = [each for each in inner.args if isinstance(each, ast.Name | ast.Attribute | ast.Subscript)]
+            parts += [(each, self._value(each)) for each in simple]
+        return [f"assert {'' if inner is test else 'not '}{_shown(value)}", *_origins(parts)]
 
     def _compared(self, test: ast.Compare) -> list[str]:
         parts = [test.left, *test.comparators]
@@ -249,16 +228,10 @@ def _shown(value: Any) -> str:
 
 def _origins(parts: Any) -> list[str]:
     """Return where the values come from, as pytest writes it; constants need no origin."""
-    return [
-        f" +  where {_shown(value)} = {one_line(ast.unparse(node), limit=VALUE_CHARS_MAX)}"
-        for node, value in parts
-        if not _is_literal(node)
-    ]
-
-
-def _is_literal(node: ast.expr) -> bool:
-    try:
-        ast.literal_eval(node)
-    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
-        return False
-    return True
+    lines = []
+    for node, value in parts:
+        try:
+            ast.literal_eval(node)
+        except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+            lines.append(f" +  where {_shown(value)} = {one_line(ast.unparse(node), limit=VALUE_CHARS_MAX)}")
+    return lines

@@ -101,7 +101,7 @@ class Child:
         self._note = mmap(-1, _NOTE.size)
         self.exit_status: ChildExit | None = None
         self._is_silent = self._is_closed = False
-        _flush()
+        flush_output()
         # No signal may reach a fork before it has set its handlers.
         blocked = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
         try:
@@ -312,7 +312,8 @@ def _of_the_user(stacks: str) -> str:
     return "\n".join(takewhile(lambda line: own not in line, stacks.splitlines()))
 
 
-def _flush() -> None:
+def flush_output() -> None:
+    """Flush buffers that a fork would write as well."""
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError, AttributeError):
             stream.flush()

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from itertools import islice
 from typing import TYPE_CHECKING
 from unittest import SkipTest
@@ -118,7 +117,7 @@ class Supervisor:
         watch = PropertyWatch()
         try:
             self._join()
-            with self._interruptible("Not all seeds were replayed: that was interrupted."):
+            with self._triage.interruptible("Not all seeds were replayed: that was interrupted."):
                 self._triage.replay_seeds(self._merged.add_replayed_seed)
             if not self._was_interrupted:
                 self._search()
@@ -141,7 +140,10 @@ class Supervisor:
             self._state.save_again()
             self._triage.save_again(failures)
         finally:
-            self._close()
+            self._pool.close()
+            if self._store_client is not None:
+                self._store_client.close()
+            self._triage.close()
             self._folder.restore()
         with watch.recording():
             self._merged.absorb_properties(watch, self._pool.number_of)
@@ -199,12 +201,6 @@ class Supervisor:
             self._pool.answer()
             self._report_progress()
 
-    def _close(self) -> None:
-        self._pool.close()
-        if self._store_client is not None:
-            self._store_client.close()
-        self._triage.close()
-
     # -- others -------------------------------------------------------------------------------------------------------
 
     def _join(self) -> None:
@@ -247,14 +243,6 @@ class Supervisor:
             raise KeyboardInterrupt
         self._was_interrupted = True
 
-    @contextmanager
-    def _interruptible(self, note: str) -> Iterator[None]:
-        try:
-            yield
-        except KeyboardInterrupt:
-            self.interrupted()
-            self._merged.note(note)
-
     def _stopped(self) -> StoppedReason:
         reasons = self._pool.reasons()
         if self._was_interrupted:
@@ -278,6 +266,10 @@ class Supervisor:
             self._counted = self._merged.lines_run(), self._merged.next_run_max()
             self._count_due = elapsed + max(COUNT_SECONDS, COUNT_SHARE * (self._elapsed() - elapsed))
         lines, next_run_max = self._counted
+        # Nothing is taken from the findings, so the new ones are the last.
+        new = list(islice(self._merged.findings.values(), self._findings_told, None))
+        self._findings_told += len(new)
+        self._found += tuple(each.reported() for each in new if self._known.entry_of(each) is None)
         self._settings.progress(
             ProgressSnapshot(
                 elapsed=elapsed,
@@ -287,21 +279,12 @@ class Supervisor:
                 checkpoints=self._merged.checkpoints,
                 failures=len(self._merged.findings),
                 runs_per_second=tally.runs / elapsed if elapsed > 0 else 0.0,
-                found=self._told_of(),
+                found=self._found,
                 lines=lines,
                 next_run_max=next_run_max,
                 workers=self._merged.by_worker(self._workers),
             )
         )
-
-    def _told_of(self) -> tuple[FoundFailure, ...]:
-        """Return the failures so far. Nothing is taken from the findings, so the new ones are the last."""
-        findings = self._merged.findings
-        if len(findings) > self._findings_told:
-            new = islice(findings.values(), self._findings_told, None)
-            self._found += tuple(each.reported() for each in new if self._known.entry_of(each) is None)
-            self._findings_told = len(findings)
-        return self._found
 
     def note(self, text: str, kind: NoteKind = NoteKind.OTHER) -> None:
         """Pass on a note of triage for the user."""

@@ -119,7 +119,8 @@ class CrashReader:
 
 def _crash_at(place: str, tape: _native.Tape, exit_status: ChildExit) -> Crash:
     if exit_status.signal:
-        name = _signal_name(exit_status.signal)
+        names = {number.value: number.name for number in signal.Signals}
+        name = names.get(exit_status.signal, f"signal {exit_status.signal}")
         error: Exception = ProcessKilledError(f"{place} ended the process by {name}")
         bucket = f"{ProcessKilledError.__name__}({name}) at {place}"
         return Crash(error, bucket, tape, f"was ended by signal {exit_status.signal}")
@@ -130,13 +131,6 @@ def _crash_at(place: str, tape: _native.Tape, exit_status: ChildExit) -> Crash:
 
 def _is_idle(record: _native.JournalRecord) -> bool:
     return record.stage == "idle"
-
-
-def _signal_name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"
 
 
 class ProcessStall:
@@ -259,20 +253,16 @@ class CrashReplayer(Replayer):
         stall = ProcessStall(child.journal, self._limit)
         while not child.has_ended():
             out_of_time = deadline is not None and monotonic() >= deadline
-            if out_of_time or self._reader.hangs(child.journal, stall) or self._is_late(stall, child):
+            hangs = out_of_time or self._reader.hangs(child.journal, stall)
+            still = stall.seconds_still() if self._is_adapted and not hangs else 0.0
+            if still >= ends_within(SECONDS_MIN) and self._reader.is_in_step(child.journal):
+                # A step that takes longer than its rule may while limits are adapted.
+                hangs = still >= ends_within(self._driver.limits.limit_of(self._reader.place(child.journal)))
+            if hangs:
                 child.kill()
                 return not out_of_time
             sleep(0.001)
         return False
-
-    def _is_late(self, stall: ProcessStall, child: Child) -> bool:
-        """Return whether a step takes longer than its rule may while limits are adapted."""
-        if not self._is_adapted:
-            return False
-        still = stall.seconds_still()
-        if still < ends_within(SECONDS_MIN) or not self._reader.is_in_step(child.journal):
-            return False
-        return still >= ends_within(self._driver.limits.limit_of(self._reader.place(child.journal)))
 
     def _try(
         self, shrinker: _native.Shrinker, candidate: _native.Tape, holds: Callable[[Replayed], bool], deadline: float

@@ -84,6 +84,11 @@ class _Tables:
             "fault_toggle": self._toggle,
         }
 
+    def _toggle(self, name: str) -> tuple[int, int]:
+        if name[:1] not in ("+", "-"):
+            raise TraceError(f"the fault toggle {name!r} of the trace begins with neither + nor -")
+        return FAULT_ON if name[0] == "+" else FAULT_OFF, self._look_up(self._faults, "fault", name[1:])
+
     def packed(self, number: int, step: TraceStep) -> _native.StepTuple:
         """Return the step as the core takes it; ``number`` counts from 0."""
         if step.kind not in self._kinds:
@@ -91,11 +96,6 @@ class _Tables:
         kind, target = self._kinds[step.kind](step.name)
         drawn = [(self._look_up(self._arguments, "argument", name), choices) for name, choices in step.choices.items()]
         return kind, target, number, drawn
-
-    def _toggle(self, name: str) -> tuple[int, int]:
-        if name[:1] not in ("+", "-"):
-            raise TraceError(f"the fault toggle {name!r} of the trace begins with neither + nor -")
-        return FAULT_ON if name[0] == "+" else FAULT_OFF, self._look_up(self._faults, "fault", name[1:])
 
     def _look_up(self, table: dict[str, int], what: str, name: str) -> int:
         if name not in table:

@@ -95,43 +95,37 @@ class _PathShrinker:
 
     def path(self, number: int, tape: _native.Tape) -> ShrunkPath | None:
         """Return the path that ``tape`` becomes; None when it is none."""
+        if monotonic() >= self._deadline:
+            return ShrunkPath(number, tape, finished=False)
         try:
-            return self._path(number, tape)
+            first, again = self._replay(tape), self._replay(tape)
         except KeyboardInterrupt:
             self._deadline = -math.inf
             return ShrunkPath(number, tape, finished=False)
-
-    def _path(self, number: int, tape: _native.Tape) -> ShrunkPath | None:
-        if monotonic() >= self._deadline:
-            return ShrunkPath(number, tape, finished=False)
-        first, again = self._replay(tape), self._replay(tape)
-        if first is None or again is None:
-            return None
         # Code that ran only the first time (to fill a cache, to import a module) is not reached by this path.
-        own = (first.edges & again.edges) - self._covered
-        return self._shrunk(number, again, own) if own else None
-
-    def _shrunk(self, number: int, smallest: _ReachedCode, own: set[int]) -> ShrunkPath:
-        seconds = self._deadline - monotonic()
+        own = first.edges & again.edges - self._covered if first and again else set[int]()
+        if again is None or not own:
+            return None
 
         def reaches_its_own(replayed: Replayed) -> bool:
             return replayed.outcome.status is Status.DONE and own.issubset(self._coverage.keys())
 
+        seconds = self._deadline - monotonic()
         shrunk = self._replayer.shrink_while(
-            smallest.tape, reaches_its_own, seconds, candidates_max=CANDIDATES_A_PATH, prepare=self._watch_anew
+            again.tape, reaches_its_own, seconds, candidates_max=CANDIDATES_A_PATH, prepare=self._watch_again
         )
         if shrunk.interrupted:
             self._deadline = -math.inf
         self._covered |= own
         return ShrunkPath(number, shrunk.tape, shrunk.finished)
 
-    def _watch_anew(self) -> None:
+    def _watch_again(self) -> None:
         self._coverage.forget()
         self._monitor.begin_run(full=True)
 
     def _replay(self, tape: _native.Tape) -> _ReachedCode | None:
         """Return what a replay of ``tape`` reaches; None when it does not end well."""
-        self._watch_anew()
+        self._watch_again()
         try:
             replayed = self._replayer.run(tape)
         except OrdealError:

@@ -8,7 +8,6 @@ from enum import Enum
 
 import msgspec
 
-import ordeal._native as _native
 from ordeal._base.formatting import short_names
 from ordeal._base.trace_file import Trace, TraceFailure, TraceStep, step_text, versions_now
 from ordeal._base.untrusted import error_message, type_name
@@ -75,15 +74,22 @@ def rerun(
         return rerun_schedule(trace)
     loaded = load_for_replay(trace, test_class, rule_timeout=rule_timeout)
     recorder = RunRecorder()
+    place = None
     try:
         with loaded.running():
             replayed = loaded.replayer.run(loaded.tape, recorder)
-            place = _place(loaded, replayed, recorder) if where else None
+            error = replayed.outcome.error if replayed.outcome.status is Status.FAILED else None
+            if where and error is not None:
+                place = loaded.replayer.place(loaded.tape, error, recorder.last_step)
     except skip_types() as skip:
         raise TraceError(f"the run asks to be skipped: {error_message(skip)}") from None
-    error = replayed.outcome.error if replayed.outcome.status is Status.FAILED else None
     if error is None and replayed.rejected:
-        raise OutdatedTraceError(_unrunnable(trace, replayed.tape))
+        ran = {origin for _, _, origin, _ in replayed.tape.steps()}
+        number, step = next(each for each in enumerate(trace.taken_steps()) if each[0] not in ran)
+        raise OutdatedTraceError(
+            f"the trace no longer applies to {trace.test_class}: step {number + 1}, `{step.name}`, cannot run, "
+            "because a precondition is false, a bundle is empty, or its turn to initialize is over"
+        )
     return Rerun(
         status=_status(error, replayed.bucket, trace.failure),
         error=error,
@@ -94,14 +100,6 @@ def rerun(
         unused=replayed.unused,
         place=place,
     )
-
-
-def _place(loaded: LoadedTrace, replayed: Replayed, recorder: RunRecorder) -> FailurePlace | None:
-    error = replayed.outcome.error
-    if replayed.outcome.status is not Status.FAILED or error is None:
-        return None
-    last_step = recorder.steps[-1].name if recorder.steps else ""
-    return loaded.replayer.place(loaded.tape, error, last_step)
 
 
 def shrink(trace: Trace, test_class: MachineFactory | None = None, *, max_time: float = 30.0) -> Trace:
@@ -121,11 +119,15 @@ def shrink(trace: Trace, test_class: MachineFactory | None = None, *, max_time: 
     if error is None or not falls_into(last.bucket, first.bucket):
         raise TraceError(f"the trace of run {trace.run_id} does not fail each time, so it cannot be shrunk")
     with loaded.running():
-        place = loaded.replayer.place(last.tape, error, recorder.steps[-1].name if recorder.steps else "")
+        place = loaded.replayer.place(last.tape, error, recorder.last_step)
+    # The exploration, which knew the targets, may have named another bucket: it stays if the failure is still in it.
+    bucket, known = last.bucket, trace.failure.bucket if trace.failure is not None else ""
+    if known and is_in_bucket(error, known):
+        bucket = bucket_after(place_of(known), step_of(bucket))
     return replace(
         trace,
         steps=recorder.finished_steps(last.tape, loaded.driver.definition),
-        failure=TraceFailure.of(error, len(recorder.steps), _kept_bucket(trace, error, last.bucket)),
+        failure=TraceFailure.of(error, len(recorder.steps), bucket),
         program=recorder.finished_program(broken_invariant(place)),
         versions=versions_now(),
     )
@@ -212,20 +214,3 @@ def _values(step: TraceStep) -> dict[str, str]:
     """Return the arguments as text, without what differs between two equal objects."""
     text = step.text or {name: repr(value) for name, value in step.params.items()}
     return {name: ADDRESS.sub("", value) for name, value in text.items()}
-
-
-def _kept_bucket(trace: Trace, error: BaseException, bucket: str) -> str:
-    """Return the bucket that the exploration named, which knew the targets, if the failure is still in it."""
-    known = trace.failure.bucket if trace.failure is not None else ""
-    if not known or not is_in_bucket(error, known):
-        return bucket
-    return bucket_after(place_of(known), step_of(bucket))
-
-
-def _unrunnable(trace: Trace, realized: _native.Tape) -> str:
-    ran = {origin for _, _, origin, _ in realized.steps()}
-    number, step = next(numbered for numbered in enumerate(trace.taken_steps()) if numbered[0] not in ran)
-    return (
-        f"the trace no longer applies to {trace.test_class}: step {number + 1}, `{step.name}`, cannot run, "
-        "because a precondition is false, a bundle is empty, or its turn to initialize is over"
-    )

@@ -19,7 +19,6 @@ from ordeal._engine.execution.driver import (
     INITIALIZE,
     RULE,
     Driver,
-    Outcome,
     Status,
     StepSource,
     unpacked,
@@ -159,30 +158,15 @@ class ScopeStepSource:
         if self.is_void:
             return END
         if not self._again:
-            self._options = self._possible()
+            if self._left:
+                self._options = [number << 3 | INITIALIZE for number in self._left]
+            elif self._taken == self._depth:
+                self._options = [END]
+            else:
+                toggles = [number << 3 | (FAULT_OFF if on else FAULT_ON) for number, on in enumerate(self._on)]
+                self._options = [END, *(number << 3 | RULE for number in range(self._rules)), *toggles]
             self._begin = self._odometer.position
         self._again = False
-        return self._take()
-
-    def reject(self) -> None:
-        """Note that the rule of the last step cannot run now: the next in the order takes its place in the same run.
-
-        After the last rule there is none, and the run is void: an earlier run ended at this point already.
-        """
-        self._steps.pop()
-        self._taken -= 1
-        self._again = self._odometer.retry(self._begin)
-        self.is_void = not self._again
-
-    def _possible(self) -> list[int]:
-        if self._left:
-            return [number << 3 | INITIALIZE for number in self._left]
-        if self._taken == self._depth:
-            return [END]
-        toggles = [number << 3 | (FAULT_OFF if on else FAULT_ON) for number, on in enumerate(self._on)]
-        return [END, *(number << 3 | RULE for number in range(self._rules)), *toggles]
-
-    def _take(self) -> int:
         code = self._options[self.choose(len(self._options))]
         kind, number = unpacked(code)
         if kind == END:
@@ -195,6 +179,16 @@ class ScopeStepSource:
             self._on[number] = kind == FAULT_ON
         self._steps.append((kind, number, len(self._steps), []))
         return code
+
+    def reject(self) -> None:
+        """Note that the rule of the last step cannot run now: the next in the order takes its place in the same run.
+
+        After the last rule there is none, and the run is void: an earlier run ended at this point already.
+        """
+        self._steps.pop()
+        self._taken -= 1
+        self._again = self._odometer.retry(self._begin)
+        self.is_void = not self._again
 
 
 class _RecordingSource(EnumerableSource):
@@ -306,7 +300,10 @@ class BoundedSearch:
         if turn == FEWER:
             raise changed(f"a run ended after {self._odometer.position} choices, where an earlier one made more")
         if turn == LIMIT_REACHED:
-            self._end_at_limit()
+            if not self._findings:
+                hint = "a smaller depth, arguments of fewer values, `values=3`, or a higher limit"
+                raise Incomplete(self._incomplete(), hint=hint)
+            self._notes.add(self._incomplete())
             return "limit"
         if not self._steps:
             raise MachineError(
@@ -316,14 +313,6 @@ class BoundedSearch:
         scope, restricted = self._scope, list(self._step_source.finite.restricted)
         self._notes.add(scope_statement(self._runs, scope.depth, faults=scope.faults, cut=restricted))
         return "exhausted"
-
-    def _end_at_limit(self) -> None:
-        if not self._findings:
-            raise Incomplete(
-                self._incomplete(),
-                hint="a smaller depth, arguments of fewer values, `values=3`, or a higher limit",
-            )
-        self._notes.add(self._incomplete())
 
     def _incomplete(self) -> str:
         return scope_incomplete(self._runs, self._scope.depth)
@@ -345,10 +334,8 @@ class BoundedSearch:
             return
         self._runs += 1
         self._steps += outcome.steps
-        if outcome.status is Status.FAILED:
-            self._failed(outcome)
-
-    def _failed(self, outcome: Outcome) -> None:
+        if outcome.status is not Status.FAILED:
+            return
         assert outcome.error is not None
         bucket = self._bucketer.bucket(outcome.error, outcome.broken_by)
         origin = Provenance(run_id=self._runs, checkpoint=0, swarm=None, edges=0)

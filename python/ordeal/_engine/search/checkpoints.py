@@ -268,11 +268,13 @@ class Checkpoints:
         self._returns += 1
         self._steps_returned += steps
         self._seconds_returned += seconds
-        if (
-            self._progress.kind == "replay"
-            and self._wanted == "auto"
-            and self._may_fork
-            and self._returning_is_expensive()
+        is_free = self._progress.kind == "replay" and self._wanted == "auto" and self._may_fork
+        if is_free and self._policy.returning_is_expensive(
+            returns=self._returns,
+            steps=self._steps_returned,
+            seconds=self._seconds_returned,
+            runs=self._progress.tally.runs,
+            by_steps=self._decides_by_steps,
         ):
             if why := self._definition_refuses():
                 self._may_fork = False
@@ -282,7 +284,15 @@ class Checkpoints:
                 self._progress.tally.note(
                     f"States of {self._name} are held in processes of their own: running their steps again takes long."
                 )
-        if self._progress.kind == "fork" and self._holding_pays(steps, seconds):
+        if self._progress.kind != "fork":
+            return
+        # A state near by is reached as soon as it is held. How runs return to it changes nothing that is explored.
+        if self._wanted == "fork" or self._policy.holding_pays(
+            steps=steps,
+            seconds=seconds,
+            hold_seconds=self._seconds_held / self._held if self._held else 0.0,
+            by_steps=self._decides_by_steps,
+        ):
             self._start_fork_server(checkpoint, run)
 
     def forget(self, checkpoint: int) -> None:
@@ -298,18 +308,6 @@ class Checkpoints:
         self._progress.kind = "replay"
         self._copies.clear()
         self._progress.tally.note(f"Checkpoints of {self._name} are reached by running their steps again: {why}.")
-
-    def _holding_pays(self, steps: int, seconds: float) -> bool:
-        """Return whether to hold a state that its ``steps`` lead to in some ``seconds``: one near by is as soon there.
-
-        How runs return to it changes nothing that is explored.
-        """
-        return self._wanted == "fork" or self._policy.holding_pays(
-            steps=steps,
-            seconds=seconds,
-            hold_seconds=self._seconds_held / self._held if self._held else 0.0,
-            by_steps=self._decides_by_steps,
-        )
 
     def _start_fork_server(self, checkpoint: int, run: RunContext) -> None:
         why = self._definition_refuses()
@@ -335,27 +333,15 @@ class Checkpoints:
         definition = self._environment.driver.definition
         if any(rule.is_coroutine for rule in (*definition.rules, *definition.initializers)):
             return "an event loop does not live on in a fork"
-        return refusal() or self._sharing()
-
-    def _sharing(self) -> str:
-        """Return what the machine has opened that forks would share, such as a database; empty if nothing."""
+        # What the machine has opened, such as a database, its forks would share.
         opened = [what for key, what in shared_files().items() if key not in self._shared_before]
-        return f"its forks would share {opened[0]}" if opened else ""
+        return refusal() or (f"its forks would share {opened[0]}" if opened else "")
 
     def _refuse_fork(self, why: str) -> None:
         self._may_fork = False
         self._progress.kind = "replay"
         self._progress.tally.note(
             f"No process can hold a state of {self._name}: {why}. Its checkpoints are reached by running steps again."
-        )
-
-    def _returning_is_expensive(self) -> bool:
-        return self._policy.returning_is_expensive(
-            returns=self._returns,
-            steps=self._steps_returned,
-            seconds=self._seconds_returned,
-            runs=self._progress.tally.runs,
-            by_steps=self._decides_by_steps,
         )
 
     @property

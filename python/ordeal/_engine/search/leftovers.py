@@ -16,8 +16,7 @@ from ordeal._engine.isolation.working_folder import present_folder
 _CONTAINERS = frozenset({dict, list, set, deque, OrderedDict, defaultdict})
 _CACHE = type(lru_cache(lambda: None))
 _CLASSES = frozenset({type, ABCMeta})
-#: How many modules are looked at, and how many names a note has.
-MODULES_MAX = 500
+#: How many names a note has.
 NAMES_MAX = 3
 
 
@@ -55,12 +54,13 @@ class Leftovers:
         wanted = (*self._targets, self._machine)
         modules = [each for each in list(sys.modules.values()) if type(each) is ModuleType]
         if self._targets:
-            found = [each for each in modules if each.__name__.startswith(wanted) and _is_in(each.__name__, wanted)]
+            inside = tuple(f"{each}." for each in wanted)
+            found = [each for each in modules if each.__name__ in wanted or each.__name__.startswith(inside)]
         else:
             folder = present_folder()
             here = os.path.join(folder, "") if folder else ""  # noqa: PTH118 - texts: there are hundreds of modules
             found = [each for each in modules if each.__name__ == self._machine or (here and _is_below(here, each))]
-        return found[:MODULES_MAX]
+        return found[:500]
 
 
 def _sizes_in(owner: str, names: list[tuple[str, object]]) -> Iterator[tuple[str, int]]:
@@ -70,10 +70,6 @@ def _sizes_in(owner: str, names: list[tuple[str, object]]) -> Iterator[tuple[str
             yield f"{owner}.{name}", len(value)  # type: ignore[arg-type]
         elif kind is _CACHE:
             yield f"{owner}.{name}", value.cache_info().currsize  # type: ignore[attr-defined]
-
-
-def _is_in(name: str, wanted: Iterable[str]) -> bool:
-    return any(name == each or name.startswith(f"{each}.") for each in wanted)
 
 
 def _is_below(folder: str, module: ModuleType) -> bool:

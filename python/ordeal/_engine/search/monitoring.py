@@ -86,19 +86,16 @@ class Monitoring:
             return
         by_bandit = self._settings.rule_swarm is None and session.learns_swarm
         spec = _native.RunPolicy.watch(run_id, learns_swarm=session.learns_swarm, by_bandit=by_bandit)
-        if spec.choose_level and self._settings.coverage == "auto":
-            self._choose_level(monitor, progress)
+        is_due = spec.choose_level and self._settings.coverage == "auto"
+        if is_due and _native.RunPolicy.counting_is_expensive(monitor.events, progress.tally.steps):
+            monitor.set_level("novelty")
+            self._coverage.forget_sample()  # from here on other events count, in fewer runs
         monitor.begin_run(full=spec.full, count_all=spec.count_all)
         self.learns_files = spec.learn_files
         if spec.drop_files:
             monitor.take_files()
         if spec.direct_swarm:
             self._direct_swarm(monitor, progress)
-
-    def _choose_level(self, monitor: _native.Monitor, progress: SearchProgress) -> None:
-        if _native.RunPolicy.counting_is_expensive(monitor.events, progress.tally.steps):
-            monitor.set_level("novelty")
-            self._coverage.forget_sample()  # from here on other events count, in fewer runs
 
     def learn_files(self, rule: int, progress: SearchProgress) -> None:
         """Note which files ``rule`` has just touched."""
@@ -110,18 +107,13 @@ class Monitoring:
     def _direct_swarm(self, monitor: _native.Monitor, progress: SearchProgress) -> None:
         """Tell the swarm which rules touch files with code that no run has reached."""
         files = monitor.files()
-        with_gaps = files_with_gaps(self._touched(monitor, progress), monitor.lines())
+        paths = {files[file] for touched in progress.rule_files.values() for file in touched}
+        with_gaps = files_with_gaps([each for each in self._sources if each.path in paths], monitor.lines())
         near = [False] * self._rules
         for rule, touched in progress.rule_files.items():
             near[rule] = any(files[file] in with_gaps for file in touched)
         if any(near):
             self._session.direct_swarm(near)
-
-    def _touched(self, monitor: _native.Monitor, progress: SearchProgress) -> list[Source]:
-        """Return the sources that rules touch."""
-        files = monitor.files()
-        paths = {files[file] for touched in progress.rule_files.values() for file in touched}
-        return [source for source in self._sources if source.path in paths]
 
     @cached_property
     def _sources(self) -> list[Source]:

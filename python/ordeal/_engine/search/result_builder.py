@@ -84,6 +84,9 @@ def make_result(
     unused = unused_remark(rules, totals.tally.runs) if is_whole else ""
     for remark in filter(None, (*(use.remark() for use in faults), unused)):
         totals.tally.note(remark)
+    notes = list(totals.tally.notes)
+    if machine is not None and (sampled := ", ".join(f"`{check.__name__}`" for check in sampled_of(machine))):
+        notes.append(f"Checked at the start and end of runs and after one step in eight, as sampled: {sampled}")
     return ExplorationResult(
         test_class=settings.test_class,
         rng_seed=settings.seed,
@@ -111,7 +114,7 @@ def make_result(
         discovery=totals.discovery,
         rejected_runs=totals.tally.rejected,
         unconfirmed=totals.tally.unconfirmed,
-        notes=(*totals.tally.notes, *(_sampled_notes(machine) if machine is not None else ())),
+        notes=tuple(notes),
         faults=faults,
         rules=rules,
         target_modules=tuple(dict.fromkeys(target.name for target in targets)),
@@ -127,11 +130,6 @@ def make_result(
             has_used_rules=any(use.ran for use in rules),
         ),
     )
-
-
-def _sampled_notes(machine: type) -> list[str]:
-    names = ", ".join(f"`{check.__name__}`" for check in sampled_of(machine))
-    return [f"Checked at the start and end of runs and after one step in eight, as sampled: {names}"] if names else []
 
 
 def why_inconclusive(

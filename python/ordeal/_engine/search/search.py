@@ -11,7 +11,6 @@ from ordeal._base.formatting import one_line
 from ordeal._base.outside import NOTE, outside
 from ordeal._base.untrusted import error_message
 from ordeal._engine.coverage.targets import Target
-from ordeal._engine.execution.bucket import Bucketer
 from ordeal._engine.execution.driver import Driver
 from ordeal._engine.execution.fork_server import RunEnvironment
 from ordeal._engine.execution.machine import machine_names, returns_nothing
@@ -71,7 +70,12 @@ class Search:
             self.tally, self.findings, PropertyWatch(), faults, RuleUses(self.session, rules)
         )
         self.monitoring = Monitoring(settings, targets, self.session, self.coverage, len(rules), faults)
-        self.checkpoints = self._make_checkpoints(bucketer)
+        environment = RunEnvironment(driver, self.randoms, bucketer, self.monitoring.monitor, self.progress.watch)
+        snapshots = Snapshots(driver.definition.cls, driver.factory, driver.faults, self.randoms)
+        # When the number of runs ends the search, nothing that a report shows may depend on the clock.
+        self.checkpoints = Checkpoints(
+            settings.checkpoint_kind, environment, snapshots, self.progress, by_steps=settings.max_runs is not None
+        )
         self.session_state = SessionState(settings, machine_names(driver), targets, self.session, self.folder)
         self.runs = RunLoop(
             settings,
@@ -98,14 +102,6 @@ class Search:
             checkpoints=self.checkpoints,
             tally=self.tally,
         )
-
-    def _make_checkpoints(self, bucketer: Bucketer) -> Checkpoints:
-        driver, watch = self.driver, self.progress.watch
-        environment = RunEnvironment(driver, self.randoms, bucketer, self.monitoring.monitor, watch)
-        snapshots = Snapshots(driver.definition.cls, driver.factory, driver.faults, self.randoms)
-        # When the number of runs ends the search, nothing that a report shows may depend on the clock.
-        by_steps = self.settings.max_runs is not None
-        return Checkpoints(self.settings.checkpoint_kind, environment, snapshots, self.progress, by_steps=by_steps)
 
     @contextmanager
     def prepared(self) -> Iterator[None]:
@@ -139,7 +135,15 @@ class Search:
         try:
             with self.monitoring.hidden():
                 listener.begin()
-            with self._within_time() as until, self._hurried():
+            limits = self.driver.limits
+            if limits.is_short:
+                self.driver.adapt_limits(PATIENCE_MIN)
+            until = monotonic() + self.settings.max_time
+            cut_off: AbstractContextManager[object] = nullcontext()
+            if self._cuts_off:
+                cut_off = self.driver.watchdog.until(until)
+            # No step may take all the time of the search.
+            with cut_off, limits.hurried():
                 while True:
                     stopped = listener.between_runs() or self._reason_to_stop(until)
                     if stopped is not None:
@@ -176,24 +180,6 @@ class Search:
                 raise OrdealError(failed.rstrip(".")) from error
             self.tally.note(failed)
             return "stuck"
-
-    @contextmanager
-    def _hurried(self) -> Iterator[None]:
-        """Let no step take all the time of the search, during the block."""
-        if self.driver.limits.is_short:
-            self.driver.adapt_limits(PATIENCE_MIN)
-        with self.driver.limits.hurried():
-            yield
-
-    @contextmanager
-    def _within_time(self) -> Iterator[float]:
-        """Yield the time, by monotonic(), until which runs may begin, and with ``cuts_off`` also continue."""
-        deadline = monotonic() + self.settings.max_time
-        ends: AbstractContextManager[object] = nullcontext()
-        if self._cuts_off:
-            ends = self.driver.watchdog.until(deadline)
-        with ends:
-            yield deadline
 
     def _reason_to_stop(self, until: float) -> StoppedReason | None:
         tally = self.tally
@@ -236,6 +222,9 @@ class Search:
     def totals(self) -> Totals:
         """Return all counts."""
         monitor = self.monitoring.monitor
+        kinds = self.session.run_counts()
+        # A run of the input-to-state stage follows none of the plans.
+        kinds["starts"]["comparison"] = max(0, self.tally.runs - sum(kinds["starts"].values()))
         return Totals(
             tally=self.tally,
             edges=self.coverage.edges_seen,
@@ -243,19 +232,12 @@ class Search:
             checkpoints_saved=self.session.checkpoints_saved,
             snapshot_kind=self.progress.kind,
             swarm=self.session.swarm_counts(),
-            run_kinds=self._run_kinds(),
+            run_kinds=kinds,
             discovery=Discovery.of(self.session.species_estimate(), self.coverage.edges_seen),
             lines=monitor.lines() if monitor is not None else {},
             faults=self.progress.faults.counts(),
             rules=self.progress.rules.counts(),
         )
-
-    def _run_kinds(self) -> dict[str, dict[str, int]]:
-        """Return how many runs there were of each kind. A run of the input-to-state stage follows none of the plans."""
-        kinds = self.session.run_counts()
-        starts = kinds["starts"]
-        starts["comparison"] = max(0, self.tally.runs - sum(starts.values()))
-        return kinds
 
     def note_limits(self) -> None:
         """Note what was not watched, what faults do not reach, and which strategies Hypothesis draws after all."""

@@ -125,10 +125,7 @@ class SessionState:
         """Return what is saved, as a part of a state."""
         tapes = [finding.tape for finding in progress.findings.all()] + [tape for _, tape in progress.productive]
         engine = _native.encode_state(self._names, self._session, tapes)
-        return join_part(self._header(progress, monitor), engine)
-
-    def _header(self, progress: SearchProgress, monitor: _native.Monitor | None) -> Header:
-        return Header(
+        header = Header(
             versions=versions(),
             test_class=self._settings.test_class,
             options=self._options(),
@@ -147,6 +144,7 @@ class SessionState:
             rule_files={self._rules[rule]: sorted(files) for rule, files in sorted(progress.rule_files.items())},
             aids=progress.aids,
         )
+        return join_part(header, engine)
 
     def _options(self) -> dict[str, Option]:
         options: dict[str, Option] = self._settings.saved_options()
@@ -269,23 +267,19 @@ class SessionState:
         elif loaded.machine_changed:
             tally.note("The rules or faults of the class have changed since the resumed state was saved.")
         for name, now in self._options().items():
-            if name in header.options and header.options[name] != now:
-                tally.note(_changed(name, now, header.options[name]))
+            if name in header.options and (then := header.options[name]) != now:
+                is_now = "not set" if now is None else repr(now)
+                was = "without it" if then is None else f"with {then!r}"
+                tally.note(f"{name} is {is_now} since the resumed state was saved {was}.")
         for what, version in versions().items():
-            then = header.versions.get(what, "of an unknown version")
-            if then != version:
-                tally.note(f"The resumed state was saved under {what} {then}; this is {version}.")
+            saved = header.versions.get(what, "of an unknown version")
+            if saved != version:
+                tally.note(f"The resumed state was saved under {what} {saved}; this is {version}.")
 
 
 def not_saved(why: str) -> str:
     """Return the sentence for a state that could not be written."""
     return f"The state was not saved: {why}."
-
-
-def _changed(name: str, now: Option, then: Option) -> str:
-    is_now = "not set" if now is None else repr(now)
-    was = "without it" if then is None else f"with {then!r}"
-    return f"{name} is {is_now} since the resumed state was saved {was}."
 
 
 def check_what_applies(path: Path, loaded: _native.LoadedState) -> None:

@@ -9,10 +9,10 @@ import json
 import os
 import sys
 from collections import Counter
-from collections.abc import Container, Iterator, Sequence
-from contextlib import nullcontext
+from collections.abc import Container, Sequence
+from contextlib import nullcontext, suppress
 from itertools import batched
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 import msgspec.structs
@@ -20,20 +20,17 @@ import msgspec.structs
 import ordeal._native as _native
 from ordeal._base.formatting import JSON_MESSAGE_CHARS_MAX, counted, one_line
 from ordeal._base.interpreter import finish, private_streams, start, start_code
-from ordeal._base.memory_limit import limited_memory
 from ordeal._base.trace_file import Trace
 from ordeal._engine.coverage.targets import Target, resolve_targets
-from ordeal._engine.execution.bucket import Bucketer, is_in_bucket
-from ordeal._engine.execution.class_path import load_class, trust
+from ordeal._engine.execution.bucket import is_in_bucket
+from ordeal._engine.execution.class_path import trust
 from ordeal._engine.execution.driver import Driver
-from ordeal._engine.execution.machine import is_importable, make_driver
+from ordeal._engine.execution.machine import is_importable
 from ordeal._engine.isolation.child import Limits, call_in_fork, can_supervise
 from ordeal._engine.isolation.working_folder import present_folder
-from ordeal._engine.replay.loading import tape_of
-from ordeal._engine.replay.replayer import Replayer
+from ordeal._engine.replay.loading import load_for_replay
 from ordeal._engine.replay.rerun import ReplayStatus
 from ordeal._engine.triage.findings import Finding
-from ordeal._hypothesis.randoms import GlobalRandoms
 from ordeal.errors import OrdealError
 from ordeal.result import Failure
 
@@ -74,7 +71,7 @@ class FreshReplay(msgspec.Struct, frozen=True):
 class _Answer(msgspec.Struct):
     """The answer for one trace, by its number from 0."""
 
-    number: int
+    number: Annotated[int, msgspec.Meta(ge=0)]
     status: ReplayStatus | None = None
     reason: str = ""
 
@@ -110,30 +107,31 @@ class FreshInterpreter:
         return replays
 
     def _replay(self, traces: Sequence[tuple[Trace, bool]]) -> list[FreshReplay]:
-        records = [self._settings(), *({"hung": hung, "trace": trace.to_dict()} for trace, hung in traces)]
-        request = b"".join(json.dumps(record).encode() + b"\n" for record in records)
-        try:
-            output = self._talk(request, START_SECONDS_MAX + len(traces) * self._seconds)
-        except (OSError, ValueError) as error:
-            return [FreshReplay(None, f"it cannot be started ({one_line(str(error))})")] * len(traces)
-        answers = dict(_answers(output))
-        silent = FreshReplay(None, "it ended without an answer")
-        return [answers.get(number, silent) for number in range(len(traces))]
-
-    def _settings(self) -> dict[str, object]:
-        return {
+        settings = {
             "arguments": self._arguments,
             "target_modules": self._target_modules,
             "rule_timeout": self._rule_timeout,
             "seconds": self._seconds,
             "parent": os.getpid(),
         }
-
-    def _talk(self, request: bytes, seconds: float) -> bytes:
-        """Return the output of the process. It is gone afterwards, with everything that it started."""
-        command = [sys.executable or "", *_interpreter_options(), *_START, *self._path]
-        process = start(command, pipes=["stdin", "stdout"], folder=self._folder, environment=self._environment)
-        return finish(process, request, seconds=seconds)[0]
+        records = [settings, *({"hung": hung, "trace": trace.to_dict()} for trace, hung in traces)]
+        request = b"".join(json.dumps(record).encode() + b"\n" for record in records)
+        # Options that affect the user's code but are not inherited.
+        options = ["-O"] * sys.flags.optimize + ["-B"] * bool(sys.dont_write_bytecode)
+        options += ["-X", "dev"] * sys.flags.dev_mode + [f"-W{option}" for option in sys.warnoptions]
+        command = [sys.executable or "", *options, *_START, *self._path]
+        try:
+            process = start(command, pipes=["stdin", "stdout"], folder=self._folder, environment=self._environment)
+            output, _ = finish(process, request, seconds=START_SECONDS_MAX + len(traces) * self._seconds)
+        except (OSError, ValueError) as error:
+            return [FreshReplay(None, f"it cannot be started ({one_line(str(error))})")] * len(traces)
+        answers = [FreshReplay(None, "it ended without an answer")] * len(traces)
+        for line in output.splitlines():
+            # Everything else in that stream is skipped.
+            with suppress(ValueError, RecursionError, LookupError):
+                answer = msgspec.json.decode(line, type=_Answer)
+                answers[answer.number] = FreshReplay(answer.status, "" if answer.status else one_line(answer.reason))
+        return answers
 
 
 def fresh_interpreter_of(
@@ -165,39 +163,17 @@ def confirm_fresh(
         replay = next(replays) if failure.trace is not None else FreshReplay(None)
         if replay.reason:
             unknown[replay.reason] += 1
-        reason = _flaky_reason(failure, replay.status)
+        reason = ""
+        if replay.status is not None and failure.flaky:
+            reason = HIDDEN if replay.status is ReplayStatus.REPRODUCED else UNSTEADY
+        elif replay.status is not None:
+            reason = REASONS.get(replay.status, "")
         if reason:
             finding.flaky = True
         reasons = "; ".join(filter(None, (failure.flaky_reason, reason)))
         judged.append(msgspec.structs.replace(failure, flaky=failure.flaky or bool(reason), flaky_reason=reasons))
     notes = [f"Not confirmed in a fresh process: {counted(n, 'failure')} ({why})." for why, n in unknown.items()]
     return judged, notes
-
-
-def _flaky_reason(failure: Failure, status: ReplayStatus | None) -> str:
-    if status is None:
-        return ""
-    if failure.flaky:
-        return HIDDEN if status is ReplayStatus.REPRODUCED else UNSTEADY
-    return REASONS.get(status, "")
-
-
-def _answers(output: bytes) -> Iterator[tuple[int, FreshReplay]]:
-    """Yield the answers in ``output``, by the number of the trace, and skip everything else in that stream."""
-    for line in output.splitlines():
-        try:
-            answer = msgspec.json.decode(line, type=_Answer)
-        except (ValueError, RecursionError):
-            continue
-        yield answer.number, FreshReplay(answer.status, "" if answer.status else one_line(answer.reason))
-
-
-def _interpreter_options() -> list[str]:
-    """Return options that affect the user's code but are not inherited: asserts, warnings, bytecode files."""
-    options = ["-O"] * sys.flags.optimize
-    options += ["-B"] if sys.dont_write_bytecode else []
-    options += ["-X", "dev"] if sys.flags.dev_mode else []
-    return options + [f"-W{option}" for option in sys.warnoptions]
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -259,23 +235,17 @@ def _replay(line: bytes, settings: ReplaySettings) -> Answer:
     # The decoder of msgspec refuses half of a pair of surrogates, which messages may hold.
     request = msgspec.convert(json.loads(line), _ReplayRequest)
     try:
-        return {"status": _status(Trace.from_dict(request.trace), settings, hung=request.hung).value}
+        trace = Trace.from_dict(request.trace)
+        trust(trace.test_class)  # the class of the exploration that asks
+        loaded = load_for_replay(trace, rule_timeout=settings.rule_timeout)
+        resolve_targets(settings.target_modules)
+        with loaded.running(), loaded.replayer.glancing() if request.hung else nullcontext():
+            replayed = loaded.replayer.run(loaded.tape)
     except OrdealError as error:
         return {"reason": error.message[:JSON_MESSAGE_CHARS_MAX]}
-
-
-def _status(trace: Trace, settings: ReplaySettings, *, hung: bool) -> ReplayStatus:
-    """Compare a replay with its trace, with the exploration's targets and limit for rules."""
-    trust(trace.test_class)  # the class of the exploration that asks
-    driver = make_driver(load_class(trace.test_class), settings.rule_timeout)
-    resolve_targets(settings.target_modules)
-    randoms = GlobalRandoms()
-    with randoms.managed(), driver.watching(), limited_memory(trace.max_memory):
-        replayer = Replayer(driver, Bucketer([]), randoms)
-        with replayer.glancing() if hung else nullcontext():
-            replayed = replayer.run(tape_of(trace, driver))
-    error = replayed.outcome.error
-    if not replayed.bucket or error is None:
-        return ReplayStatus.NOT_REPRODUCED
+    failed = replayed.outcome.error
+    if not replayed.bucket or failed is None:
+        return {"status": ReplayStatus.NOT_REPRODUCED.value}
     bucket = trace.failure.bucket if trace.failure is not None else ""
-    return ReplayStatus.REPRODUCED if is_in_bucket(error, bucket, replayed.bucket) else ReplayStatus.FAILS_DIFFERENTLY
+    is_same = is_in_bucket(failed, bucket, replayed.bucket)
+    return {"status": (ReplayStatus.REPRODUCED if is_same else ReplayStatus.FAILS_DIFFERENTLY).value}

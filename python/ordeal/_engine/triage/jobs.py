@@ -198,8 +198,7 @@ def _recorded_failure(
     now = replayed.outcome.error if falls_into(replayed.bucket, finding.bucket) else None
     error, text = replayer.written(now) if now is not None else (finding.error, finding.error_traceback)
     step = len(recorder.steps)
-    last_step = recorder.steps[-1].name if recorder.steps else ""
-    place = replayer.place(finding.tape, error if now is None else now, last_step)
+    place = replayer.place(finding.tape, error if now is None else now, recorder.last_step)
     trace = setup.trace_builder.make(finding.origin, replayed.tape, recorder, broken_invariant(place))
     trace.failure = TraceFailure.of(error, step, finding.bucket)
     if finding.seed is not None:

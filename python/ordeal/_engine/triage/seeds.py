@@ -37,14 +37,22 @@ class ClassSeeds:
         """
         if self._corpus is None:
             return
-        unreadable, seeds = self._load(self._corpus)
-        yield from ((path, outcome) for path, outcome in unreadable if str(path) not in done)
+        seeds = []
+        for path in self._corpus.paths_of(self._test_class):
+            if str(path) in done:
+                continue
+            try:
+                trace = load_seed(path)
+            except TraceError as error:
+                yield path, seed_outcome(path, SeedStatus.UNREADABLE, error.message)
+                continue
+            if trace.test_class == self._test_class:  # another module may have a class of this name
+                seeds.append((path, trace))
         # Of several seeds in a bucket the shortest is the finding.
         for path, trace in sorted(seeds, key=lambda seed: (len(seed[1].steps), seed[0])):
-            if str(path) not in done:
-                if begin is not None:
-                    begin(path)
-                yield path, self._replay(findings, path, trace)
+            if begin is not None:
+                begin(path)
+            yield path, self._replay(findings, path, trace)
 
     def save(
         self, findings: Sequence[Finding], failures: Sequence[Failure], outcomes: Sequence[SeedOutcome] = ()
@@ -70,19 +78,6 @@ class ClassSeeds:
             )
         return kept, notes
 
-    def _load(self, corpus: SeedCorpus) -> tuple[list[tuple[Path, SeedOutcome]], list[tuple[Path, Trace]]]:
-        """Return unreadable seeds, and the seeds of exactly this class: other modules may have the same name."""
-        unreadable, seeds = [], []
-        for path in corpus.paths_of(self._test_class):
-            try:
-                trace = load_seed(path)
-            except TraceError as error:
-                unreadable.append((path, seed_outcome(path, SeedStatus.UNREADABLE, error.message)))
-                continue
-            if trace.test_class == self._test_class:
-                seeds.append((path, trace))
-        return unreadable, seeds
-
     def _replay(self, findings: Findings, path: Path, trace: Trace) -> SeedOutcome:
         try:
             finding = findings.add_seed(path, tape_of(trace, self._driver))
@@ -93,7 +88,9 @@ class ClassSeeds:
             replay = replay_trace(path, trace, self._driver.factory, self._driver.rule_timeout)
             message = replay.reason if replay.error is None else describe_error(replay.error)
             return seed_outcome(path, replay.status, message)
-        status = SeedStatus.REPRODUCED if _is_recorded(finding, trace) else SeedStatus.FAILS_DIFFERENTLY
+        assert trace.failure is not None, "a seed without a failure is not loaded"
+        is_same = is_in_bucket(finding.error, trace.failure.bucket, finding.bucket)
+        status = SeedStatus.REPRODUCED if is_same else SeedStatus.FAILS_DIFFERENTLY
         return seed_outcome(path, status, describe_error(finding.error))
 
     def _saved(self, finding: Finding, failure: Failure, outcomes: Sequence[SeedOutcome]) -> Path | None:
@@ -103,14 +100,11 @@ class ClassSeeds:
             return self._corpus.save(failure.trace)
         if not finding.improved:
             return finding.seed
-        return self._replace(self._corpus, finding.seed, failure.trace, outcomes)
-
-    def _replace(self, corpus: SeedCorpus, old: Path, trace: Trace, outcomes: Sequence[SeedOutcome]) -> Path:
-        """Replace a seed by its shrunk version, if it is still the same failure."""
-        new = corpus.save(trace)
+        # Its shrunk version replaces a seed that is still the same failure.
+        old, new = finding.seed, self._corpus.save(failure.trace)
         outcome = next((outcome for outcome in outcomes if outcome.path == str(old)), None)
         if new != old and outcome is not None and outcome.status is SeedStatus.REPRODUCED:
-            corpus.remove([old])
+            self._corpus.remove([old])
         return new
 
 
@@ -126,12 +120,6 @@ def save_again(failures: Sequence[Failure]) -> Iterator[Note]:
 
 def _not_saved(error: OrdealError) -> Note:
     return Note(f"A seed was not saved: {error.message}.", NoteKind.SEED_NOT_SAVED)
-
-
-def _is_recorded(finding: Finding, trace: Trace) -> bool:
-    """Return whether a seed failed as recorded."""
-    assert trace.failure is not None, "a seed without a failure is not loaded"
-    return is_in_bucket(finding.error, trace.failure.bucket, finding.bucket)
 
 
 def seed_outcome(path: Path, status: SeedStatus, message: str) -> SeedOutcome:

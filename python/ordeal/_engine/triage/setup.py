@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -22,8 +22,6 @@ from ordeal._engine.triage.findings import Finding
 from ordeal._hypothesis.randoms import GlobalRandoms
 
 if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
-
     from ordeal.config.options import Traces
 
 
@@ -128,12 +126,12 @@ class JobContext:
             self.setup.driver.journal = self._journal
             self.setup.driver.isolated = True
 
-    def running(self) -> AbstractContextManager[None]:
-        """Set up everything that runs of the user's code depend on, for the duration of the block."""
-        return self._prepared() if self.own_process else nullcontext()
-
     @contextmanager
-    def _prepared(self) -> Iterator[None]:
+    def running(self) -> Iterator[None]:
+        """Set up everything that runs of the user's code depend on, for the duration of the block."""
+        if not self.own_process:
+            yield
+            return
         with self._randoms.managed(), self.setup.driver.watching(), PropertyWatch().recording(), many_runs():
             yield
 

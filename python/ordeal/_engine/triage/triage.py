@@ -134,25 +134,47 @@ class Triage:
         folder = self._setup.settings.corpus_dir
         done: list[str] = []
         while folder is not None:
-            replays = _SeedReceiver(done, self.seed_outcomes, found)
-            self._executor.run([Task(replay_seeds(folder, done), self._forwarding(replays.on_message), replays.ended)])
-            if replays.ending is JobEnd.DONE:
+            ending, crash, current = self._replay_more(folder, done, found)
+            if ending is JobEnd.DONE:
                 break
-            if replays.crash is None or not replays.current:
+            if crash is None or not current:
                 self._listener.note("Not all seeds were replayed: their process ended.")
             else:
-                self._seed_crashed(replays.crash, replays.current, found)
-            if not replays.current:
+                path = Path(current)
+                found(Finding(crash.bucket, crash.tape, OF_SEED, crash.error, count=0, seed=path))
+                recorded = Trace.load(path).failure
+                same = recorded is not None and recorded.bucket == crash.bucket
+                status = SeedStatus.REPRODUCED if same else SeedStatus.FAILS_DIFFERENTLY
+                self.seed_outcomes.append(seed_outcome(path, status, describe_error(crash.error)))
+            if not current:
                 break
-            done.append(replays.current)
+            done.append(current)
         self.seed_outcomes.sort(key=lambda outcome: outcome.path)
 
-    def _seed_crashed(self, crash: Crash, path: str, found: Callable[[Finding], object]) -> None:
-        found(Finding(crash.bucket, crash.tape, OF_SEED, crash.error, count=0, seed=Path(path)))
-        recorded = Trace.load(Path(path)).failure
-        same = recorded is not None and recorded.bucket == crash.bucket
-        status = SeedStatus.REPRODUCED if same else SeedStatus.FAILS_DIFFERENTLY
-        self.seed_outcomes.append(seed_outcome(Path(path), status, describe_error(crash.error)))
+    def _replay_more(
+        self, folder: Path, done: list[str], found: Callable[[Finding], object]
+    ) -> tuple[JobEnd, Crash | None, str]:
+        """Replay the seeds that are not ``done``; return how their process ended, and the seed that ran then."""
+        ending, crash, current = JobEnd.LOST, None, ""
+
+        def on_message(message: Message) -> None:
+            nonlocal current
+            if isinstance(message, SeedBegun):
+                current = message.path
+            elif isinstance(message, SeedDone):
+                current = ""
+                done.append(message.path)
+                self.seed_outcomes.append(message.outcome)
+                for finding in message.findings:
+                    finding.seed = Path(message.path)
+                    found(finding)
+
+        def ended(how: JobEnd, died: Crash | None) -> None:
+            nonlocal ending, crash
+            ending, crash = how, died
+
+        self._executor.run([Task(replay_seeds(folder, done), self._forwarding(on_message), ended)])
+        return ending, crash, current
 
     # -- failures -----------------------------------------------------------------------------------------------------
 
@@ -172,9 +194,13 @@ class Triage:
         waiting = [
             _FindingInTriage(number, each, each.tape, shrink, seconds) for number, each in enumerate(findings, start=1)
         ]
-        if len(waiting) > 1:
-            self._find_families(waiting)
-        with self._interruptible("Shrinking was interrupted: some traces are longer than need be."):
+        # Siblings share the time of one, however many they are.
+        by_place = families(findings)
+        for each in waiting:
+            family = by_place[place_of(each.finding.bucket)]
+            if each.finding is not family.first:
+                each.family, each.seconds = family, each.seconds / (family.size - 1)
+        with self.interruptible("Shrinking was interrupted: some traces are longer than need be."):
             if others is not None:
                 for each in waiting:
                     self._compare_with_others(each, others)
@@ -194,14 +220,6 @@ class Triage:
         if len(pairs) > 1:
             pairs = joined(pairs)
         return self._kept([finding for finding, _ in pairs], [failure for _, failure in pairs])
-
-    def _find_families(self, waiting: Sequence[_FindingInTriage]) -> None:
-        """Let siblings share the time of one, however many they are."""
-        by_place = families(each.finding for each in waiting)
-        for each in waiting:
-            family = by_place[place_of(each.finding.bucket)]
-            if each.finding is not family.first:
-                each.family, each.seconds = family, each.seconds / (family.size - 1)
 
     def _task(
         self,
@@ -291,25 +309,21 @@ class Triage:
 
     def _kept(self, findings: list[Finding], failures: list[Failure]) -> list[Failure]:
         """Return the failures after replays in fresh interpreters, saved as seeds."""
-        with self._interruptible("No failure was confirmed in a fresh process: that was interrupted."):
-            failures = self._seen_fresh(findings, failures)
+        with self.interruptible("No failure was confirmed in a fresh process: that was interrupted."):
+            # Failures that end their process were seen to do so in processes of their own.
+            asked = [number for number, finding in enumerate(findings) if not finding.needs_own_process]
+            if self._fresh is not None and asked:
+                judged, unknown = confirm_fresh(self._fresh, [findings[n] for n in asked], [failures[n] for n in asked])
+                for text in unknown:
+                    self._listener.note(text)
+                by_number = dict(zip(asked, judged, strict=True))
+                failures = [by_number.get(number, failure) for number, failure in enumerate(failures)]
         self._folder.restore()
         seeds = ClassSeeds(self._setup.settings.corpus_dir, self._setup)
         failures, notes = seeds.save(findings, failures, self.seed_outcomes)
         for note in notes:
             self._listener.note(note, note.kind)
         return failures
-
-    def _seen_fresh(self, findings: list[Finding], failures: list[Failure]) -> list[Failure]:
-        if self._fresh is None or not failures:
-            return failures
-        # Failures that end their process were seen to do so in processes of their own.
-        asked = [number for number, finding in enumerate(findings) if not finding.needs_own_process]
-        judged, notes = confirm_fresh(self._fresh, [findings[n] for n in asked], [failures[n] for n in asked])
-        for note in notes:
-            self._listener.note(note)
-        by_number = dict(zip(asked, judged, strict=True))
-        return [by_number.get(number, failure) for number, failure in enumerate(failures)]
 
     # -- traces and the database --------------------------------------------------------------------------------------
 
@@ -356,42 +370,14 @@ class Triage:
             if ending is not JobEnd.DONE:
                 self._listener.note(f"{lost}: that took longer than {seconds:g} s, or its process ended.")
 
-        with self._interruptible(f"{lost}: that was interrupted."):
+        with self.interruptible(f"{lost}: that was interrupted."):
             self._executor.run([Task(job, self._forwarding(on_message), ended, seconds)])
 
     @contextmanager
-    def _interruptible(self, note: str) -> Iterator[None]:
-        """Let Ctrl-C end only the work after the runs, because the findings are worth more."""
+    def interruptible(self, note: str) -> Iterator[None]:
+        """Let Ctrl-C end only the work of the block, because the findings are worth more."""
         try:
             yield
         except KeyboardInterrupt:
             self._listener.interrupted()
             self._listener.note(note)
-
-
-class _SeedReceiver:
-    """Receives the messages of a process that replays seeds."""
-
-    def __init__(self, done: list[str], outcomes: list[SeedOutcome], found: Callable[[Finding], object]) -> None:
-        self._done = done
-        self._outcomes = outcomes
-        self._found = found
-        self.current = ""  # the seed that is running
-        self.ending = JobEnd.LOST
-        self.crash: Crash | None = None
-
-    def on_message(self, message: Message) -> None:
-        """See ``Task``."""
-        if isinstance(message, SeedBegun):
-            self.current = message.path
-        elif isinstance(message, SeedDone):
-            self.current = ""
-            self._done.append(message.path)
-            self._outcomes.append(message.outcome)
-            for finding in message.findings:
-                finding.seed = Path(message.path)
-                self._found(finding)
-
-    def ended(self, ending: JobEnd, crash: Crash | None) -> None:
-        """See ``Task``."""
-        self.ending, self.crash = ending, crash

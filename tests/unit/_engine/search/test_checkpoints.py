@@ -20,7 +20,7 @@ from hypothesis.stateful import Bundle, consumes, initialize, invariant, multipl
 
 from ordeal import ChaosTest, _native
 from ordeal._engine.isolation.child import can_supervise
-from ordeal._engine.search.checkpoints import FORK_SERVERS_MAX, Checkpoints
+from ordeal._engine.search.checkpoints import FORK_SERVERS_MAX
 from ordeal.assertions import always_lt, sometimes
 from ordeal.explore import ExplorationResult, Explorer, Tuning
 from ordeal.faults import Fault
@@ -316,16 +316,16 @@ def test_what_cannot_be_copied_runs_again() -> None:
 
 @forks
 def test_what_cannot_be_copied_and_is_expensive_to_run_again_is_held(monkeypatch: pytest.MonkeyPatch) -> None:
-    def is_expensive(self: Checkpoints) -> bool:
-        return self._progress.tally.runs > _native.RunPolicy.WARM_UP_RUNS
+    def is_expensive(_policy: _native.RunPolicy, *, runs: int, **_: object) -> bool:
+        return runs > _native.RunPolicy.WARM_UP_RUNS
 
-    def pays(self: Checkpoints, steps: int, seconds: float) -> bool:
+    def pays(_policy: _native.RunPolicy, *, steps: int, **_: object) -> bool:
         asked.append(steps)
         return steps % 2 == 0
 
     asked: list[int] = []
-    monkeypatch.setattr(Checkpoints, "_returning_is_expensive", is_expensive)
-    monkeypatch.setattr(Checkpoints, "_holding_pays", pays)
+    monkeypatch.setattr(_native.RunPolicy, "returning_is_expensive", is_expensive)
+    monkeypatch.setattr(_native.RunPolicy, "holding_pays", pays)
     held = explore(Locked, "auto")
     assert held.snapshot_kind == "fork"
     assert {steps % 2 for steps in asked} == {0, 1}, "some are held, and some are not"
