@@ -37,15 +37,14 @@ _CHOICES = "\0"
 LONG = 100_000
 HITS_MAX = 5
 ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+(?=[ >])")
-#: The text of at most this many such values, if they are no longer than that, is made by Python alone, at once.
-_PLAIN = frozenset((type(None), bool, int, float, str, bytes))
-_QUICK_ITEMS, _QUICK_CHARS, _QUICK_INT = 32, 1000, 1 << 60
+#: The text of such values, if they are small, is made by Python alone, at once.
+PLAIN = frozenset({type(None), bool, int, float, complex, str, bytes})
 
 
 _Row = tuple[str, str, list[str], dict[str, str], list[str], str, list[str]]
 _Written = tuple[list[_Row], list[str], list[str], list[str], bool, dict[str, int] | None]
 #: Values that are what they are written as, whichever object holds them.
-_WITHOUT_IDENTITY = (*_PLAIN, tuple, frozenset, Enum, type)
+_WITHOUT_IDENTITY = (*PLAIN, tuple, frozenset, Enum, type)
 
 
 class Observer:
@@ -386,30 +385,26 @@ def render(value: Any) -> str:
         return slug(value.name)
     if type(value) is list and value and all(type(item) is VarReference for item in value):
         return "[" + ", ".join(slug(item.name) for item in value) + "]"
-    if _is_quick(value):
-        text = _text(value)
+    kind, items = type(value), None
+    if kind is dict:
+        items = [*value, *value.values()]
+    elif kind is list or kind is tuple or kind is set or kind is frozenset:
+        items = list(value)
+    if items is not None and len(items) <= 32 and all(map(is_quick, items)):
+        text = _text(value)  # no code of the program has a part in it
     else:
         text = bounded_call(lambda: _text(value), lambda why: f"<{type_name(type(value))} whose repr {_why(why)}>")
     return text if len(text) <= TEXT_MAX else text[:TEXT_MAX] + "..."
 
 
-def _is_quick(value: Any) -> bool:
-    """Return whether a value is a small collection of plain ones: no code of the program has a part in its text."""
-    kind = type(value)
-    if kind is dict:
-        items = [*value, *value.values()]
-    elif kind is list or kind is tuple or kind is set or kind is frozenset:
-        items = list(value)
-    else:
-        return False
-    return len(items) <= _QUICK_ITEMS and _PLAIN.issuperset(map(type, items)) and all(map(_is_small, items))
-
-
-def _is_small(value: Any) -> bool:
+def is_quick(value: Any) -> bool:
+    """Return whether the text of a value is made by Python alone, and at once: no limit of time is needed."""
     kind = type(value)
     if kind is int:
-        return bool(-_QUICK_INT < value < _QUICK_INT)
-    return not (kind is str or kind is bytes) or len(value) <= _QUICK_CHARS
+        return bool(-(1 << 60) < value < 1 << 60)
+    if kind is str or kind is bytes:
+        return len(value) <= 1000
+    return kind in PLAIN
 
 
 def _why(raised: BaseException | None) -> str:

@@ -37,7 +37,7 @@ class Places:
 
     def __init__(self, definition: MachineDefinition, folder: str) -> None:
         self._definition = definition
-        self._folder = f"{folder.rstrip(os.sep)}{os.sep}"
+        self._folder = folder
         self._files = frozenset(_files_of(definition.cls))
         self._known = dict(_parts_of(definition))
 
@@ -80,20 +80,23 @@ class Places:
         return self._line(*last[0]) if last else None
 
     def _line(self, code: CodeType, line: int) -> CodeLine:
-        where = code.co_qualname.rpartition("<locals>.")[2][: untrusted.NAME_CHARS_MAX]
-        return CodeLine(self._shown(code.co_filename), line, where, untrusted.source_line(code.co_filename, line))
+        path, where = code.co_filename, code.co_qualname.rpartition("<locals>.")[2][: untrusted.NAME_CHARS_MAX]
+        return CodeLine(shown_path(path, self._folder), line, where, untrusted.source_line(path, line))
 
-    def _shown(self, path: str) -> str:
-        real = real_path(path, self._folder)
-        if real.startswith(self._folder):
-            return real[len(self._folder) :].replace(os.sep, "/")
-        for mark in ("site-packages", "dist-packages"):
-            _, found, rest = real.rpartition(f"{os.sep}{mark}{os.sep}")
-            if found:
-                return rest.replace(os.sep, "/")
-        if real.startswith(_STANDARD_LIBRARY):
-            return real[len(_STANDARD_LIBRARY) :].replace(os.sep, "/")
-        return path
+
+def shown_path(path: str, folder: str = "") -> str:
+    """Return a path as people read it: from ``folder``, the working folder by default, or from that of libraries."""
+    folder = os.path.join(folder or real_path(os.curdir), "")  # noqa: PTH118 - what code names need not be a path
+    real = real_path(path, folder)
+    if real.startswith(folder):
+        return real[len(folder) :].replace(os.sep, "/")
+    for mark in ("site-packages", "dist-packages"):
+        _, found, rest = real.rpartition(f"{os.sep}{mark}{os.sep}")
+        if found:
+            return rest.replace(os.sep, "/")
+    if real.startswith(_STANDARD_LIBRARY):
+        return real[len(_STANDARD_LIBRARY) :].replace(os.sep, "/")
+    return path
 
 
 def _files_of(cls: type) -> Iterator[str]:

@@ -16,12 +16,12 @@ from ordeal._engine.parallel.messages import EarlierProcesses, Properties, Worke
 from ordeal._engine.properties.watch import PropertyWatch
 from ordeal._engine.replay.trace_builder import Provenance
 from ordeal._engine.search.result_builder import Totals
-from ordeal._engine.search.uses import Counts, add_counts
+from ordeal._engine.search.uses import add_counts
 from ordeal._engine.storage.state_file import Header
 from ordeal._engine.triage.findings import Finding
 from ordeal._engine.triage.messages import FindingRecords
 from ordeal.errors import PropertyError
-from ordeal.result import Discovery, Note, NoteKind, Notes, SnapshotKind, WorkerProgress
+from ordeal.result import Discovery, Note, NoteKind, Notes, WorkerProgress
 
 #: Notes of a worker are text for people: more of them are not read.
 NOTES_MAX = 100
@@ -149,7 +149,17 @@ class MergedProgress:
         if number_of is not None:
             return
         self.add_findings(header, loaded)
-        self._add_report(self._resumed, _report_of(header))
+        report = WorkerReport(
+            tally=dict(header.tally),
+            notes=list(header.notes),
+            snapshot_kind=header.snapshot_kind,
+            counts={finding.bucket: finding.count for finding in header.findings},
+            properties=header.properties,
+            lines={} if header.monitor is None else {file.path: file.lines for file in header.monitor.files},
+            faults=dict(header.faults),
+            rules=dict(header.rules),
+        )
+        self._add_report(self._resumed, report)
         self.edges.update(self._coverage.keys())
 
     def add_findings(self, header: Header, loaded: _native.LoadedState) -> None:
@@ -192,65 +202,51 @@ class MergedProgress:
 
     def by_worker(self, workers: int) -> tuple[WorkerProgress, ...]:
         """Return what each worker has done, by its number."""
-        return tuple(self._done_by(number) for number in range(workers))
-
-    def _done_by(self, worker: int) -> WorkerProgress:
-        earlier = self.earlier(worker)
-        tallies = earlier.report.tally, self._running.get(worker, WorkerReport()).tally
-        runs, steps = (sum(tally.get(what, 0) for tally in tallies) for what in ("runs", "steps"))
-        return WorkerProgress(max(0, runs), max(0, steps), earlier.processes)
+        done = []
+        for worker in range(workers):
+            earlier = self.earlier(worker)
+            tallies = earlier.report.tally, self._running.get(worker, WorkerReport()).tally
+            runs, steps = (sum(tally.get(what, 0) for tally in tallies) for what in ("runs", "steps"))
+            done.append(WorkerProgress(max(0, runs), max(0, steps), earlier.processes))
+        return tuple(done)
 
     def totals(self) -> Totals:
         """Return the figures of the result."""
-        reports = self._reports()
-        swarm: Counter[str] = Counter()
-        kinds: dict[str, Counter[str]] = {}
-        faults: Counts = {}
-        rules: Counts = {}
+        reports, total, tally = self._reports(), WorkerReport(), self.tally()
         for report in reports:
-            add_counts(faults, report.faults)
-            add_counts(rules, report.rules)
-            swarm.update(report.swarm)
-            for what, counted in report.run_kinds.items():
-                kinds.setdefault(what, Counter()).update(counted)
-        tally = self.tally()
-        known = sum(kinds["starts"].values()) if "starts" in kinds else 0
+            add_report(total, msgspec.structs.replace(report, properties={}))  # these are counted elsewhere
+        starts = total.run_kinds.setdefault("starts", {})
+        known = sum(starts.values())
         if tally.runs > known:
             # If a process ended in the middle of a run, only the number of its last runs is known.
-            kinds.setdefault("starts", Counter())["unknown"] = tally.runs - known
+            starts["unknown"] = tally.runs - known
+        # What is left to find: a single worker's own estimate, or one from the edges of several.
+        is_single = len(reports) == 1 and sum(earlier.processes for earlier in self._earlier.values()) <= 1
+        estimate = reports[0].discovery if is_single else self._coverage.species_estimate() if self.edges else None
+        kinds = Counter(report.snapshot_kind for report in reports)
         return Totals(
             tally=tally,
             edges=len(self.edges),
             checkpoints=self.checkpoints,
-            checkpoints_saved=sum(report.checkpoints_saved for report in reports),
-            snapshot_kind=_kind_of(reports),
-            swarm=dict(swarm),
-            run_kinds={what: dict(counted) for what, counted in kinds.items()},
-            discovery=self._discovery(),
-            lines={path: sorted(ran) for path, ran in self._lines().items()},
+            checkpoints_saved=total.checkpoints_saved,
+            snapshot_kind=kinds.most_common(1)[0][0] if kinds else "copy",
+            swarm=total.swarm,
+            run_kinds={what: counted for what, counted in total.run_kinds.items() if counted},
+            discovery=Discovery.of(estimate, len(self.edges)),
+            lines=total.lines,
             idle_workers=self.idle_workers,
             unjudged=self.unjudged,
-            faults=faults,
-            rules=rules,
+            faults=total.faults,
+            rules=total.rules,
         )
-
-    def _discovery(self) -> Discovery | None:
-        """Return the estimate of what is left to find: a single worker's own, or one from the edges of several."""
-        reports = self._reports()
-        if len(reports) == 1 and sum(earlier.processes for earlier in self._earlier.values()) <= 1:
-            return Discovery.of(reports[0].discovery, len(self.edges))
-        return Discovery.of(self._coverage.species_estimate(), len(self.edges)) if self.edges else None
 
     def lines_run(self) -> int:
         """Return how many lines of the targets ran."""
-        return sum(map(len, self._lines().values()))
-
-    def _lines(self) -> dict[str, set[int]]:
         lines: dict[str, set[int]] = {}
         for report in self._reports():
             for path, ran in report.lines.items():
                 lines.setdefault(path, set()).update(ran)
-        return lines
+        return sum(map(len, lines.values()))
 
     def next_run_max(self) -> float | None:
         """Return a bound of the probability that a run shows something new: that of the worker who expects most."""
@@ -298,25 +294,6 @@ def _numbered(report: WorkerReport, worker: int, begins: int, number_of: Callabl
         ]
         for part, rows in report.properties.items()
     }
-
-
-def _kind_of(reports: Sequence[WorkerReport]) -> SnapshotKind:
-    """Return the kind that most workers use."""
-    kinds = Counter(report.snapshot_kind for report in reports)
-    return kinds.most_common(1)[0][0] if kinds else "copy"
-
-
-def _report_of(header: Header) -> WorkerReport:
-    return WorkerReport(
-        tally=dict(header.tally),
-        notes=list(header.notes),
-        snapshot_kind=header.snapshot_kind,
-        counts={finding.bucket: finding.count for finding in header.findings},
-        properties=header.properties,
-        lines={} if header.monitor is None else {file.path: file.lines for file in header.monitor.files},
-        faults=dict(header.faults),
-        rules=dict(header.rules),
-    )
 
 
 def add_report(total: WorkerReport, report: WorkerReport) -> None:

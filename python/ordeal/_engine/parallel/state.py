@@ -23,7 +23,6 @@ from ordeal._engine.search.state import (
     session_seed,
 )
 from ordeal._engine.storage.state_file import (
-    Header,
     check_writable,
     damaged,
     join_part,
@@ -76,17 +75,18 @@ class ParallelState:
         for number, (header, engine) in enumerate(parts):
             check_same_exploration(path, header, self._settings)
             try:
+                earlier = msgspec.json.decode(header.past, type=EarlierProcesses | None) or EarlierProcesses()
                 loaded = _native.decode_state(engine, self._merged.names)
                 if not same:
                     check_what_applies(path, loaded)
                     if loaded.tapes_dropped:
                         self._merged.note(dropped_text(loaded))
                     self._merged.add_part(header, loaded)
-                    self._merged.add_resumed(_earlier_of(header))
+                    self._merged.add_resumed(earlier)
                     self.entries += loaded.entries()
                 else:
                     self._merged.add_findings(header, loaded)
-                    self._merged.add_earlier(number, _earlier_of(header))
+                    self._merged.add_earlier(number, earlier)
                     self.parts[number] = join_part(header, engine)
                     self.seeds[number] = session_seed(header)
             except (ValueError, TypeError, OverflowError, ChannelError) as error:
@@ -109,7 +109,14 @@ class ParallelState:
         if path is None:
             return
         self._merged.notes.forget(NoteKind.STATE_NOT_SAVED)
-        parts = [self._with_earlier(worker, part) for worker, part in enumerate(self.parts) if part]
+        parts = []
+        for worker, part in enumerate(self.parts):
+            earlier = self._merged.earlier_to_save(worker)
+            if part and earlier != EarlierProcesses():
+                header, engine = split_part(part)
+                parts.append(join_part(msgspec.structs.replace(header, past=msgspec.Raw(pack(earlier))), engine))
+            elif part:
+                parts.append(part)
         if not parts:
             self._merged.note(not_saved("no worker could say what it knew"), NoteKind.STATE_NOT_SAVED)
             return
@@ -125,13 +132,6 @@ class ParallelState:
         if path is not None and not path.exists():
             self.save()
 
-    def _with_earlier(self, worker: int, part: bytes) -> bytes:
-        earlier = self._merged.earlier_to_save(worker)
-        if earlier == EarlierProcesses():
-            return part
-        header, engine = split_part(part)
-        return join_part(msgspec.structs.replace(header, past=msgspec.Raw(pack(earlier))), engine)
-
     def take_in(self, number_of: Callable[[int, int], int]) -> None:
         """Merge the parts. ``number_of`` maps a worker and one of its runs to the number among all runs."""
         for worker, part in enumerate(self.parts):
@@ -143,8 +143,3 @@ class ParallelState:
                 self._merged.add_part(header, loaded, number_of=functools.partial(number_of, worker))
             except (ValueError, TypeError, OverflowError, ChannelError) as error:
                 self._merged.note(f"What a worker knew in the end was not read: {error}.")
-
-
-def _earlier_of(header: Header) -> EarlierProcesses:
-    earlier = msgspec.json.decode(header.past, type=EarlierProcesses | None)
-    return EarlierProcesses() if earlier is None else earlier

@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import inspect
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from time import sleep
 
@@ -44,39 +45,26 @@ def namespace_of(test_class: type, targets: Iterable[Target], *, instrumentation
     It contains the name of the class, the versions of ordeal and Python, the mode of the instrumentation, and a digest
     of the source: of the targets, and of each file that defines the class or its bases.
     """
+    digest = hashlib.blake2b(digest_size=16)
+    lines = sorted(digest_targets(targets).items())
+    for cls in test_class.__mro__:
+        if cls.__module__.partition(".")[0] not in _LIBRARIES:
+            source = ""  # of a class without a file, such as an interactively defined one
+            with suppress(OSError, TypeError):
+                path = inspect.getsourcefile(cls)
+                source = "" if path is None else hashlib.sha256(read_whole(path)).hexdigest()
+            lines.append((f"{cls.__module__}:{cls.__qualname__}", source))
+    for name, source in lines:
+        # Names contain no zeros, and digests have a fixed length.
+        digest.update(f"{name}\0{source}\0".encode())
     python = ".".join(map(str, sys.version_info[:2]))
     name = f"{test_class.__module__}:{test_class.__qualname__}"
-    return f"{name} ordeal {_native.__version__} Python {python} {instrumentation} {_digest(test_class, targets)}"
+    return f"{name} ordeal {_native.__version__} Python {python} {instrumentation} {digest.hexdigest()}"
 
 
 def digest_of(namespace: str) -> str:
     """Return a short text that is the same for the same namespace, to be shown."""
     return hashlib.blake2b(namespace.encode("utf-8", "surrogatepass"), digest_size=4).hexdigest()
-
-
-def _digest(test_class: type, targets: Iterable[Target]) -> str:
-    digest = hashlib.blake2b(digest_size=16)
-    lines = [*sorted(digest_targets(targets).items()), *_test_sources(test_class)]
-    for name, source in lines:
-        # Names contain no zeros, and digests have a fixed length.
-        digest.update(f"{name}\0{source}\0".encode())
-    return digest.hexdigest()
-
-
-def _test_sources(test_class: type) -> Iterator[tuple[str, str]]:
-    """Yield each class of the test class's hierarchy, and the digest of its file."""
-    for cls in test_class.__mro__:
-        if cls.__module__.partition(".")[0] not in _LIBRARIES:
-            yield f"{cls.__module__}:{cls.__qualname__}", _digest_of_file(cls)
-
-
-def _digest_of_file(cls: type) -> str:
-    """Empty for a class without a file, such as an interactively defined one."""
-    try:
-        path = inspect.getsourcefile(cls)
-        return "" if path is None else hashlib.sha256(read_whole(path)).hexdigest()
-    except (OSError, TypeError):
-        return ""
 
 
 #: How often the store is synchronised, in seconds, and how often all members together do so in a second.
@@ -204,17 +192,14 @@ class StoreClient:
         outgoing = Outgoing(tuple(self._entries), frozenset(self._edges), tuple(self._failures.values()))
         self._entries, self._edges, self._failures = [], set(), {}
         imported = FIRST_ENTRIES_MAX if self._is_first else self._budget.spend(self._merged.tally().runs)
-        self._waits = self._send(kind, _encode(_Request(outgoing, imported)))
-        self._due = monotonic() + sync_seconds(self._members)
-        self._is_first = False
-
-    def _send(self, *values: Value) -> bool:
+        self._waits = True
         try:
-            self._child.channel.send(*values)
+            self._child.channel.send(kind, _encode(_Request(outgoing, imported)))
         except ChannelError:
             self._merged.note("The process that shares with the store was lost: nothing more was shared.")
-            return False
-        return True
+            self._waits = False
+        self._due = monotonic() + sync_seconds(self._members)
+        self._is_first = False
 
     def _wait(self, is_over: Callable[[], bool], seconds: float) -> list[tuple[list[int], bytes]]:
         """Receive until something holds, the process has ended, or the time is over; return what others have found."""
@@ -247,7 +232,9 @@ class StoreClient:
         if incoming.refused:
             refused = counted(incoming.refused, "record")
             self._merged.note(f"{refused} of the store could not be read: {incoming.refusal}.")
-        self._note_pause(incoming.paused)
+        if incoming.paused and not self._paused:
+            self._merged.note(f"The store was away for a while: {incoming.paused}.")
+        self._paused = incoming.paused
         loaded: list[_native.SharedEntry] = []
         for entry in incoming.entries:
             try:
@@ -255,11 +242,6 @@ class StoreClient:
             except _native.CoreError as error:
                 self._merged.note(f"An entry of the store was refused: {error}.")
         return sorted(incoming.edges), _native.encode_entries(self._merged.names, loaded) if loaded else b""
-
-    def _note_pause(self, paused: str) -> None:
-        if paused and not self._paused:
-            self._merged.note(f"The store was away for a while: {paused}.")
-        self._paused = paused
 
 
 def _client_job(store_options: StoreOptions) -> Job:

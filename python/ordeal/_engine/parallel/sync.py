@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Iterable, Sequence
-from typing import override
 
 import msgspec
 
@@ -33,27 +31,7 @@ class Sharing(msgspec.Struct, frozen=True):
     checkpoints: bool
 
 
-class Exchange(ABC):
-    """Keeps the updates of workers, and decides when a worker receives which of them."""
-
-    @abstractmethod
-    def report(self, worker: int, update: Update, *, last: bool) -> None:
-        """Take the ``update`` of ``worker``, which then waits for those of others unless this was its ``last``."""
-
-    @abstractmethod
-    def answers(self) -> list[tuple[int, list[Update]]]:
-        """Return the workers that need not wait any longer, each with the updates that it receives."""
-
-    def has_entries_for(self, worker: int) -> bool:  # noqa: ARG002 - the rounds alone decide by default
-        """Return True if entries of others wait for ``worker``, which may ask for them at once."""
-        return False
-
-    @abstractmethod
-    def rejoin(self, worker: int) -> None:
-        """Let a new process continue as ``worker``. It knows what its predecessor sent and received."""
-
-
-class ImmediateExchange(Exchange):
+class ImmediateExchange:
     """Each worker receives at once what the others have reported since its last answer.
 
     A reporter that never receives has a number from ``workers`` on.
@@ -63,8 +41,8 @@ class ImmediateExchange(Exchange):
         self._for: dict[int, list[Update]] = {worker: [] for worker in range(workers)}
         self._waiting: list[int] = []
 
-    @override
     def report(self, worker: int, update: Update, *, last: bool) -> None:
+        """Take the ``update`` of ``worker``, which then waits for those of others unless this was its ``last``."""
         if last:
             self._for.pop(worker, None)  # updates that nobody will ask for must not pile up
         else:
@@ -74,26 +52,24 @@ class ImmediateExchange(Exchange):
                 if other != worker:
                     waiting.append(update)
 
-    @override
     def answers(self) -> list[tuple[int, list[Update]]]:
-        waiting, self._waiting = self._waiting, []
-        return [(worker, self._taken(worker)) for worker in waiting]
+        """Return the workers that need not wait any longer, each with the updates that it receives."""
+        answers = [(worker, self._for[worker]) for worker in self._waiting]
+        self._for.update((worker, []) for worker in self._waiting)
+        self._waiting = []
+        return answers
 
-    @override
     def has_entries_for(self, worker: int) -> bool:
+        """Return True if entries of others wait for ``worker``, which may ask for them at once."""
         return any(update.entries for update in self._for.get(worker, ()))
 
-    @override
     def rejoin(self, worker: int) -> None:
+        """Let a new process continue as ``worker``. It knows what its predecessor sent and received."""
         self._waiting = [each for each in self._waiting if each != worker]
         self._for.setdefault(worker, [])  # its predecessor may have made its last report
 
-    def _taken(self, worker: int) -> list[Update]:
-        updates, self._for[worker] = self._for[worker], []
-        return updates
 
-
-class RoundExchange(Exchange):
+class RoundExchange:
     """A worker that ends a round receives what the others reported in the previous round, in order of their numbers.
 
     So what it receives does not depend on the clock, and it waits only for workers that are more than a round behind.
@@ -104,32 +80,35 @@ class RoundExchange(Exchange):
         self._over = [False] * workers
         self._waiting: set[int] = set()
 
-    @override
     def report(self, worker: int, update: Update, *, last: bool) -> None:
+        """Take the ``update`` of ``worker``, which then waits for those of others unless this was its ``last``."""
         self._rounds[worker].append(update)
         self._over[worker] = last
         if not last:
             self._waiting.add(worker)
 
-    @override
     def answers(self) -> list[tuple[int, list[Update]]]:
-        ready = sorted(worker for worker in self._waiting if self._is_complete_for(worker))
+        """Return the workers that need not wait any longer, each with the updates that it receives."""
+        ready = []
+        for worker in sorted(self._waiting):
+            before = len(self._rounds[worker]) - 1
+            if all(self._over[other] or len(self._rounds[other]) >= before for other in self._others(worker)):
+                ready.append(worker)
         self._waiting.difference_update(ready)
         answers = [(worker, self._for(worker)) for worker in ready]
         self._forget()
         return answers
 
-    @override
+    def has_entries_for(self, worker: int) -> bool:  # noqa: ARG002 - the rounds alone decide
+        """Return False: nothing may be asked for before the round is over."""
+        return False
+
     def rejoin(self, worker: int) -> None:
-        # The new process finishes the round that its predecessor did not.
+        """Let a new process finish the round that its predecessor as ``worker`` did not."""
         self._waiting.discard(worker)
 
     def _others(self, worker: int) -> list[int]:
         return [other for other in range(len(self._rounds)) if other != worker]
-
-    def _is_complete_for(self, worker: int) -> bool:
-        before = len(self._rounds[worker]) - 1
-        return all(self._over[other] or len(self._rounds[other]) >= before for other in self._others(worker))
 
     def _for(self, worker: int) -> list[Update]:
         before = len(self._rounds[worker]) - 2
@@ -147,6 +126,9 @@ class RoundExchange(Exchange):
             received = min(max(min(ended, default=len(rounds)), 0), len(rounds))
             rounds[:received] = [NOTHING] * received
 
+
+#: Keeps the updates of workers, and decides when a worker receives which of them.
+Exchange = ImmediateExchange | RoundExchange
 
 #: How many bytes of entries are kept; the newest are the most useful.
 ENTRIES_BYTES_MAX = 4 * 2**20

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from mmap import mmap
 from pathlib import Path
-from typing import Protocol
 from unittest import SkipTest
 
 import msgspec
@@ -68,38 +68,25 @@ MICROSECONDS = 1e6
 RESUMED = Path("that was resumed")
 
 
-class Schedule(Protocol):
-    """Decides when a worker sends its updates."""
-
-    def is_due(self, runs: int, has_entries: Callable[[], bool]) -> bool:
-        """Return whether to send now, after this many runs. Asked before each run."""
-
-    def exchanged(self, seconds: float) -> None:
-        """Note that an exchange was made, and how long it took."""
-
-
 class ByRuns:
     """Sends after fixed numbers of runs, independent of the clock. ``before`` had been made already."""
 
     def __init__(self, before: int = 0) -> None:
         self._before = before
         self._next = EXCHANGE_RUNS
-        while self._next <= before:
-            self._advance()
+        while self.is_due(0, lambda: False):
+            pass
 
     def is_due(self, runs: int, has_entries: Callable[[], bool]) -> bool:
-        """Return whether the round is over."""
+        """Return whether the round is over after this many runs."""
         del has_entries
         if self._before + runs < self._next:
             return False
-        self._advance()
+        self._next += max(EXCHANGE_RUNS, self._next // EXCHANGE_SHARE)
         return True
 
     def exchanged(self, seconds: float) -> None:
-        """See ``Schedule``. The time must not matter here."""
-
-    def _advance(self) -> None:
-        self._next += max(EXCHANGE_RUNS, self._next // EXCHANGE_SHARE)
+        """Note how long an exchange took, which must not matter here."""
 
 
 class ByClock:
@@ -110,7 +97,7 @@ class ByClock:
         self._look = 0.0  # when to ask for entries next: asking costs more than reading the clock
 
     def is_due(self, runs: int, has_entries: Callable[[], bool]) -> bool:
-        """Return whether it is time."""
+        """Return whether it is time. Asked before each run."""
         del runs
         now = monotonic()
         if now < self._look:
@@ -119,10 +106,14 @@ class ByClock:
         return now >= self._next or has_entries()
 
     def exchanged(self, seconds: float) -> None:
-        """See ``Schedule``."""
+        """Note that an exchange was made, and how long it took."""
         now = monotonic()
         self._next = now + EXCHANGE_SECONDS
         self._look = now + min(max(SOON_SECONDS, SOON_SHARE * seconds), EXCHANGE_SECONDS)
+
+
+#: Decides when a worker sends its updates.
+Schedule = ByRuns | ByClock
 
 
 class ProcessCounters(ctypes.Structure):
@@ -254,14 +245,8 @@ class _Worker(SearchListener):
         self._unconfirmed: Finding | None = None
         self._uses = OutsideUse()
         self._warnings = 0
-        self._search.checkpoints.mark_copying = self._mark_copying
-        self._search.checkpoints.mark_restored = self._mark_restored
-
-    def _mark_restored(self) -> None:
-        self._counters.from_copy = True
-
-    def _mark_copying(self, copying: bool) -> None:
-        self._counters.is_copying = copying
+        self._search.checkpoints.mark_copying = partial(setattr, self._counters, "is_copying")
+        self._search.checkpoints.mark_restored = partial(setattr, self._counters, "from_copy", True)
 
     def search(self) -> None:
         """Make runs, and send at the end what is known."""
@@ -344,15 +329,12 @@ class _Worker(SearchListener):
     def _exchange(self) -> None:
         started = monotonic()
         self._channel.send(UPDATE, *self._update())
-        self._listen()
-        self._job.schedule.exchanged(monotonic() - started)
-
-    def _listen(self) -> None:
         kind, edges, *entries = self._channel.receive()
         if kind != FROM_OTHERS or not all(isinstance(each, bytes) for each in entries):
             raise ChannelError(f"{kind!r} is not what others have found")
         loaded = [entry for each in entries for entry in _native.decode_entries(each, self._names)[0]]  # type: ignore[arg-type]
         self._take(unpack_keys(edges), loaded)
+        self._job.schedule.exchanged(monotonic() - started)
 
     def _take(self, edges: Sequence[int], entries: Sequence[_native.SharedEntry]) -> None:
         # Shared entries first: they are only useful while the states they lead to are new.
@@ -366,7 +348,7 @@ class _Worker(SearchListener):
         self._reported_edges.update(edges)
 
     def _update(self, *, last: bool = False) -> tuple[bytes, bytes, bytes]:
-        """Return the progress, and the edges and entries that are new since the last update."""
+        """Return the progress, if that was not sent very recently, and the edges and entries that are new."""
         coverage, session = self._search.coverage, self._search.session
         edges: set[int] = set()
         if coverage.edges_seen != len(self._reported_edges):
@@ -374,14 +356,11 @@ class _Worker(SearchListener):
             self._reported_edges |= edges
         entries = session.take_new_entries()
         self._reported_checkpoints = session.checkpoints_saved
-        return self._packed_report(last=last), pack_keys(sorted(edges)), _native.encode_entries(self._names, entries)
-
-    def _packed_report(self, *, last: bool) -> bytes:
-        """Return the packed progress, or nothing if it was sent very recently."""
-        if not last and monotonic() < self._report_due:
-            return b""
-        self._report_due = monotonic() + REPORT_SECONDS
-        return pack(self._report())
+        report = b""
+        if last or monotonic() >= self._report_due:
+            self._report_due = monotonic() + REPORT_SECONDS
+            report = pack(self._report())
+        return report, pack_keys(sorted(edges)), _native.encode_entries(self._names, entries)
 
     def _report(self) -> WorkerReport:
         search = self._search

@@ -48,7 +48,6 @@ from ordeal._engine.parallel.worker import (
     ByClock,
     ByRuns,
     ProcessIdentity,
-    Schedule,
     SharedCounters,
     WorkerJob,
     settings_of,
@@ -134,13 +133,10 @@ class Losses:
         """Yield a sentence for each reason. What all those runs had in common may have broken the process."""
         for why, rules in self._rules.items():
             when = "Each time" if self._counts[why] > 1 else "Before that"
-            common = f" {when}, its last run had {_listed(rules)} in it." if rules else ""
+            shown = [f"`{name}`" for name in rules]
+            listed = " and ".join([", ".join(shown[:-1]), *shown[-1:]] if shown[1:] else shown)
+            common = f" {when}, its last run had {listed} in it." if rules else ""
             yield f"A worker {why} while it ran no code of yours, and was replaced.{common}"
-
-
-def _listed(names: Sequence[str]) -> str:
-    shown = [f"`{name}`" for name in names]
-    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
 
 
 class _PoolWorker(msgspec.Struct):
@@ -270,8 +266,18 @@ class WorkerPool:
         for note in self._losses.notes():
             self._merged.note(note)
         for worker in self._workers:
-            if worker.over is None and worker.child is not None:
-                self._cut_off(worker, reason)
+            if worker.over is not None or worker.child is None:
+                continue
+            worker.child.kill()
+            self._receive(worker)
+            self._release_edges()
+            if worker.over is None:  # otherwise its last message has said so
+                if reason != "stuck":
+                    self._note_place(self._crashes.place(worker.child.journal))
+                self._merged.idle_workers += reason == "time" and self._has_idled(worker)
+                self._end_report(worker, "")
+                worker.over = reason
+            worker.child.close()
 
     def number_of(self, worker_id: int, run: int) -> int:
         """Return the number of a run among those of all workers, who take turns; a single one keeps its numbers."""
@@ -301,11 +307,15 @@ class WorkerPool:
         worker.started = monotonic()
         checkpoints = share_of_runs(self._settings.max_checkpoints, 0, len(self._workers), number) or 0
         settings = self._settings.replaced(max_checkpoints=checkpoints)
+        member = 0 if self.store_client is None else self.store_client.member
+        identity = ProcessIdentity(member, number, self._merged.earlier(number).processes)
+        # A single worker receives nothing, so the times of its reports change no run.
+        in_rounds = self._in_rounds and len(self._workers) > 1
         job = WorkerJob(
-            settings=settings_of(settings, self._identity_of(worker), state.seeds[number], runs, left),
+            settings=settings_of(settings, identity, state.seeds[number], runs, left),
             driver=self._setup.driver,
             targets=self._setup.targets,
-            schedule=self._schedule(worker),
+            schedule=ByRuns(worker.runs_before) if in_rounds else ByClock(),
             counters=self._counters,
             number=number,
             shared_edges=self._edges,
@@ -331,14 +341,6 @@ class WorkerPool:
         worker.stall = ProcessStall(worker.child.journal, self._setup.driver.rule_timeout)
         worker.waits = False
 
-    def _identity_of(self, worker: _PoolWorker) -> ProcessIdentity:
-        member = 0 if self.store_client is None else self.store_client.member
-        return ProcessIdentity(member, worker.number, self._merged.earlier(worker.number).processes)
-
-    def _schedule(self, worker: _PoolWorker) -> Schedule:
-        # A single worker receives nothing, so the times of its reports change no run.
-        return ByRuns(worker.runs_before) if self._in_rounds and len(self._workers) > 1 else ByClock()
-
     def _poll(self, worker: _PoolWorker, deadline: float) -> None:
         child = worker.child
         assert child is not None
@@ -350,21 +352,17 @@ class WorkerPool:
                 self._lost(worker, deadline, hung=False)
             child.close()
         elif not worker.waits:
-            waited = worker.stall.seconds_still()
+            waited, counters = worker.stall.seconds_still(), self._counters[worker.number]
             hangs = self._hangs(worker, worker.stall, child)
-            if hangs or self._idles(worker, waited, child):
+            # A process that makes no progress outside of a step: how long one may take, its limit says.
+            is_outside = bool(counters.is_copying) or not self._crashes.is_running(child.journal)
+            if hangs or (counters.runs and waited > IDLE_SECONDS_MAX and is_outside):
                 child.kill()
                 self._receive(worker)
                 if not hangs:
                     worker.failed = worker.failed or f"made no progress for {IDLE_SECONDS_MAX:g} s"
                 self._lost(worker, deadline, hung=True, waited=waited if hangs else 0.0)
                 child.close()
-
-    def _idles(self, worker: _PoolWorker, still: float, child: Child) -> bool:
-        """Return whether a process makes no progress outside of a step: how long one may take, its limit says."""
-        counters = self._counters[worker.number]
-        is_outside = bool(counters.is_copying) or not self._crashes.is_running(child.journal)
-        return bool(counters.runs) and still > IDLE_SECONDS_MAX and is_outside
 
     def _hangs(self, worker: _PoolWorker, stall: ProcessStall, child: Child) -> bool:
         """Return whether a process hangs in code of the user's, where it cannot interrupt that itself.
@@ -399,7 +397,12 @@ class WorkerPool:
         if kind == UPDATE:
             self._take_update(worker, values, last=False)
         elif kind == FOUND:
-            self._take_finding(worker, *values)
+            record, tape = values
+            finding = unpack_finding(record, tape, self._merged.names)
+            run_id = self.number_of(worker.number, finding.origin.run_id)
+            finding.origin = msgspec.structs.replace(finding.origin, run_id=run_id)
+            finding.count = 0  # the worker's reports carry its counts
+            self._found(worker, finding)
         elif kind == PART:
             self._state.keep(worker.number, *_bytes(values))
         elif kind == USES:
@@ -443,14 +446,6 @@ class WorkerPool:
         if self.store_client is not None:
             self.store_client.add(edges, encoded)
 
-    def _take_finding(self, worker: _PoolWorker, record: Value, tape: Value) -> None:
-        finding = unpack_finding(record, tape, self._merged.names)
-        finding.origin = msgspec.structs.replace(
-            finding.origin, run_id=self.number_of(worker.number, finding.origin.run_id)
-        )
-        finding.count = 0  # the worker's reports carry its counts
-        self._found(worker, finding)
-
     def _take_uses(self, worker: _PoolWorker, packed: Value) -> None:
         for use in self._contention.add(worker.number, unpack(packed, list[Use])):
             if use.kind is not UseKind.CONNECTS:
@@ -493,7 +488,12 @@ class WorkerPool:
                 and not finding.is_timeout
                 and finding.bucket not in worker.findings
             ):
-                self._suspect(worker, finding)
+                # The next process confirms what a copy did, once; what only copies do ends copying.
+                if finding.bucket in worker.suspected:
+                    self._stop_copying("runs from copies end the process, and those from a fresh machine do not")
+                else:
+                    worker.suspect = finding
+                    worker.suspected.add(finding.bucket)
             else:
                 self._found(worker, finding)
         elif child.exit_status.is_unknown:
@@ -502,7 +502,9 @@ class WorkerPool:
             self._stop_copying(f"to copy one {'takes too long' if hung else 'ends the process'}")
         else:
             self._merged.unjudged = self._merged.unjudged or failed
-            self._losses.add(failed or f"ended ({_how(child)})", self._crashes.rules(child.journal))
+            end = child.exit_status
+            how = f"signal {end.signal}" if end.signal else f"exit code {end.code}"
+            self._losses.add(failed or f"ended ({how})", self._crashes.rules(child.journal))
         self._end_report(worker, crash.bucket if crash is not None else "")
         self._release_edges()
         worker.false_starts = 0 if runs else worker.false_starts + 1
@@ -522,14 +524,6 @@ class WorkerPool:
         """Return whether no run of this worker finished although there was time."""
         runs = worker.runs_before + self._counters[worker.number].runs
         return runs <= 1 and monotonic() - worker.started >= IDLE_SECONDS
-
-    def _suspect(self, worker: _PoolWorker, finding: Finding) -> None:
-        """Have the next process of ``worker`` confirm what a copy did, once; what only copies do ends copying."""
-        if finding.bucket in worker.suspected:
-            self._stop_copying("runs from copies end the process, and those from a fresh machine do not")
-        else:
-            worker.suspect = finding
-            worker.suspected.add(finding.bucket)
 
     def _stop_copying(self, why: str) -> None:
         """Stop copying in all workers: what a copy does wrong is not a failure."""
@@ -556,31 +550,12 @@ class WorkerPool:
         if place:
             self._merged.note(f"A worker was ended in the middle of {one_line(place)}: the time was over.")
 
-    def _cut_off(self, worker: _PoolWorker, reason: StoppedReason) -> None:
-        assert worker.child is not None
-        worker.child.kill()
-        self._receive(worker)
-        self._release_edges()
-        if worker.over is None:
-            place = self._crashes.place(worker.child.journal)
-            if reason != "stuck":
-                self._note_place(place)
-            self._merged.idle_workers += reason == "time" and self._has_idled(worker)
-            self._end_report(worker, "")
-            worker.over = reason
-        worker.child.close()
-
 
 def _bytes(values: Sequence[Value]) -> list[bytes]:
     for value in values:
         if not isinstance(value, bytes):
             raise ChannelError(f"a {type(value).__name__} stands where bytes should")
     return list(values)  # type: ignore[arg-type]
-
-
-def _how(child: Child) -> str:
-    assert child.exit_status is not None
-    return f"signal {child.exit_status.signal}" if child.exit_status.signal else f"exit code {child.exit_status.code}"
 
 
 def _error_of(broken: WorkerError) -> BaseException:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ordeal._base.interpreter import send_and_exit, take_request
+from ordeal._engine.coverage.targets import is_within
 from ordeal._engine.plain.recorder import Recorder
 from ordeal._engine.plain.rewriting import Finder
 
@@ -45,11 +46,6 @@ def is_target_by(targets: Sequence[str], test_module: str) -> Any:
         return is_within(module, targets) or module.partition(".")[0] in tops
 
     return is_target
-
-
-def is_within(module: str, names: Sequence[str]) -> bool:
-    """Return whether ``module`` is one of ``names``, or in such a package."""
-    return any(module == name or module.startswith(f"{name}.") for name in names)
 
 
 def _wants(targets: Sequence[str], test_module: str, recorder: Recorder) -> Any:

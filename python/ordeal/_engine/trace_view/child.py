@@ -7,29 +7,28 @@ import os
 import sys
 import sysconfig
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 import msgspec
-from hypothesis.stateful import RuleBasedStateMachine
 
 from ordeal._base.formatting import one_line, safe_lines
 from ordeal._base.interpreter import send_and_exit, take_request
-from ordeal._base.memory_limit import limited_memory
 from ordeal._base.regular_file import read_whole, real_path
 from ordeal._base.trace_file import Trace
 from ordeal._base.untrusted import bounded_call
-from ordeal._engine.execution.bucket import Bucketer, traceback_text, user_frames
-from ordeal._engine.execution.class_path import load_class, trust
+from ordeal._engine.coverage.targets import is_within
+from ordeal._engine.execution.bucket import traceback_text, user_frames
+from ordeal._engine.execution.class_path import trust
 from ordeal._engine.execution.driver import Driver, Status
-from ordeal._engine.execution.machine import make_driver
-from ordeal._engine.replay.loading import tape_of
-from ordeal._engine.replay.replayer import Replayed, Replayer
+from ordeal._engine.execution.where import shown_path
+from ordeal._engine.replay.loading import load_for_replay
+from ordeal._engine.replay.replayer import Replayed
 from ordeal._engine.trace_view.view import SourceView, TraceView
-from ordeal._engine.trace_view.watch import ReplayWatch, lanes_between, shown_path
+from ordeal._engine.trace_view.watch import ReplayWatch, lanes_between
 from ordeal._engine.trace_view.why import Variants, likelihood, variations
-from ordeal._hypothesis.randoms import GlobalRandoms
 from ordeal._native import monotonic
 from ordeal.errors import OrdealError
 
@@ -61,18 +60,17 @@ def main() -> None:
 
 def _record(trace: Trace, request: Mapping[str, Any], answer: Callable[[TraceView], None]) -> None:
     trust(trace.test_class)
-    driver = make_driver(load_class(trace.test_class), trace.rule_timeout)
+    loaded = load_for_replay(replace(trace, max_memory=trace.max_memory or MEMORY_MIB_MAX))
+    driver, replayer = loaded.driver, loaded.replayer
     driver.isolated = True
-    randoms = GlobalRandoms()
-    replayer = Replayer(driver, Bucketer([]), randoms)
-    tape = tape_of(trace, driver)
-    own = frozenset(_files_of(driver.definition.cls))
-    is_target = _is_target_by(request["targets"])
-    watch = ReplayWatch(driver.definition.cls, is_target, own)
-    memory = trace.max_memory or MEMORY_MIB_MAX
-    with randoms.managed(), driver.watching(), limited_memory(memory):
+    homes = [base.__module__ for base in driver.definition.cls.__mro__]
+    modules = [sys.modules.get(home) for home in homes if not is_within(home, ("hypothesis", "ordeal"))]
+    files = [getattr(module, "__file__", None) for module in modules]
+    own = frozenset(file for file in files if isinstance(file, str))
+    watch = ReplayWatch(driver.definition.cls, _is_target_by(request["targets"]), own)
+    with loaded.running():
         with watch.watching():
-            replayed = replayer.run(tape, watch)
+            replayed = replayer.run(loaded.tape, watch)
         view = TraceView(start=watch.start, steps=watch.views, lanes=lanes_between(watch.decisions))
         view.sources = list(_sources(driver, watch, replayed))
         error = replayed.outcome.error
@@ -81,31 +79,18 @@ def _record(trace: Trace, request: Mapping[str, Any], answer: Callable[[TraceVie
         else:
             view.reason = "the trace did not fail when it was recorded"
         answer(view)
-        if request["likelihood_seconds"] and replayed.bucket:
-            for _ in _explained(driver, replayer, replayed, view, request["likelihood_seconds"]):
-                answer(view)
+        seconds = request["likelihood_seconds"]
+        if not seconds or not replayed.bucket:
+            return
 
+        def variants(limit: float) -> Variants:
+            return Variants(driver, replayer, replayed.tape, replayed.bucket, monotonic() + limit)
 
-def _explained(
-    driver: Driver, replayer: Replayer, replayed: Replayed, view: TraceView, seconds: float
-) -> Iterator[None]:
-    """Add to ``view`` why the trace fails, and yield after each part of it: any of them may be the last."""
-
-    def variants(limit: float) -> Variants:
-        return Variants(driver, replayer, replayed.tape, replayed.bucket, monotonic() + limit)
-
-    view.chances, view.decided_at = likelihood(variants(seconds))
-    yield
-    view.variations = variations(variants(seconds / 2), [step.arguments for step in view.steps])
-    yield
-
-
-def _files_of(cls: type[RuleBasedStateMachine]) -> Iterator[str]:
-    for base in cls.__mro__:
-        module = sys.modules.get(base.__module__)
-        file = getattr(module, "__file__", None)
-        if isinstance(file, str) and base.__module__.partition(".")[0] not in ("hypothesis", "ordeal"):
-            yield file
+        # Why the trace fails; any of these answers may be the last.
+        view.chances, view.decided_at = likelihood(variants(seconds))
+        answer(view)
+        view.variations = variations(variants(seconds / 2), [step.arguments for step in view.steps])
+        answer(view)
 
 
 def _is_target_by(targets: Sequence[str]) -> Callable[[str], bool]:
@@ -116,11 +101,8 @@ def _is_target_by(targets: Sequence[str]) -> Callable[[str], bool]:
         if not targets:
             is_library = file.startswith((_OWN, _STANDARD_LIBRARY)) or any(mark in file for mark in _INSTALLED)
             return not (is_library or file.startswith("<"))
-        return any(
-            getattr(module, "__file__", None) == file
-            for name, module in list(sys.modules.items())
-            if any(name == target or name.startswith(f"{target}.") for target in targets)
-        )
+        modules = [module for name, module in list(sys.modules.items()) if is_within(name, targets)]
+        return any(getattr(module, "__file__", None) == file for module in modules)
 
     return is_target
 
@@ -130,15 +112,11 @@ def _sources(driver: Driver, watch: ReplayWatch, replayed: Replayed) -> Iterator
     taken = {step.name for step in watch.steps}
     for rule in (*driver.definition.initializers, *driver.definition.rules):
         if rule.name in taken:
-            yield from bounded_call(partial(_source, rule.name, rule.function), _nothing)
+            yield from bounded_call(partial(_source, rule.name, rule.function), lambda _raised: [])
     error = replayed.outcome.error
     frames = [] if error is None else user_frames(error)
     for code, line in dict.fromkeys(frames[:1] + frames[-1:]):
-        yield from bounded_call(partial(_around, code.co_qualname, code.co_filename, line), _nothing)
-
-
-def _nothing(_raised: BaseException | None) -> list[SourceView]:
-    return []
+        yield from bounded_call(partial(_around, code.co_qualname, code.co_filename, line), lambda _raised: [])
 
 
 def _source(name: str, function: Callable[..., Any]) -> list[SourceView]:

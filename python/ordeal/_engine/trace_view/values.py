@@ -16,7 +16,7 @@ from hypothesis.stateful import RuleBasedStateMachine
 from ordeal._base.formatting import one_line
 from ordeal._base.untrusted import bounded_call, type_name
 from ordeal._engine.execution.own_names import own_names
-from ordeal._engine.execution.recorder import render
+from ordeal._engine.execution.recorder import PLAIN, is_quick, render
 from ordeal._native import monotonic
 
 DEPTH_MAX = 6
@@ -31,8 +31,6 @@ SHORT_ITEMS, SHORT_CHARS = 12, 72
 HOOK = "view_state"
 
 LEAVES = (type, types.FunctionType, types.MethodType, types.ModuleType, BaseException, enum.Enum)
-PLAIN = frozenset({type(None), bool, int, float, complex, str, bytes})
-_QUICK_MAX, _QUICK_CHARS = 1 << 60, 1000
 SEQUENCES = (list, tuple, deque)
 SETS = (set, frozenset)
 #: Objects of these packages are shown by their repr.
@@ -88,15 +86,11 @@ class StateReader:
         for name, value in list(vars(machine).items()):
             if name not in self._hidden:
                 walk.visit(one_line(name), value, 1)
-        for bundle, references in _bundles(machine):
-            if references:
-                walk.visit(f"bundle {one_line(bundle)}", references, DEPTH_MAX - 1)
-
-
-def _bundles(machine: RuleBasedStateMachine) -> Iterator[tuple[str, list[Any]]]:
-    names = machine.names_to_values
-    for bundle, references in list(machine.bundles.items()):
-        yield bundle, [names[each.name] for each in references if each.name in names]
+        names = machine.names_to_values
+        for bundle, references in list(machine.bundles.items()):
+            held = [names[each.name] for each in references if each.name in names]
+            if held:
+                walk.visit(f"bundle {one_line(bundle)}", held, DEPTH_MAX - 1)
 
 
 class _Walk:
@@ -148,22 +142,21 @@ class _Walk:
         else:
             self._kept.append(value)
             self.holder(path, value)
-            self._visit_parts(path, value, depth)
-
-    def _visit_parts(self, path: str, value: Any, depth: int) -> None:
-        fields = {} if type(value) in (dict, list, tuple) else dict(_fields(value))
-        if issubclass(type(value), dict):
-            self._several(((f"{path}[{_key(key)}]", item) for key, item in list(dict.items(value))), path, value, depth)
-        elif issubclass(type(value), SEQUENCES) and not hasattr(type(value), "_fields"):
-            # The methods of a subclass are bypassed.
-            base = next(base for base in SEQUENCES if issubclass(type(value), base))
-            items = enumerate(list(base.__iter__(value)))
-            self._several(((f"{path}[{number}]", item) for number, item in items), path, value, depth)
-        elif not fields:
-            self.leaf(path, value)
-        # A class of the program that is a mapping or sequence may have attributes as well.
-        if fields:
-            self._several(((f"{path}.{name}", item) for name, item in fields.items()), path, value, depth)
+            fields = {} if kind in (dict, list, tuple) else dict(_fields(value))
+            if issubclass(kind, dict):
+                items = [(leaf_text(key), item) for key, item in list(dict.items(value))]
+                named = ((f"{path}[{key if len(key) <= 60 else one_line(key, limit=60)}]", item) for key, item in items)
+                self._several(named, path, value, depth)
+            elif issubclass(kind, SEQUENCES) and not hasattr(kind, "_fields"):
+                # The methods of a subclass are bypassed.
+                base = next(base for base in SEQUENCES if issubclass(kind, base))
+                numbered = enumerate(list(base.__iter__(value)))
+                self._several(((f"{path}[{number}]", item) for number, item in numbered), path, value, depth)
+            elif not fields:
+                self.leaf(path, value)
+            # A class of the program that is a mapping or sequence may have attributes as well.
+            if fields:
+                self._several(((f"{path}.{name}", item) for name, item in fields.items()), path, value, depth)
 
     def _several(self, parts: Iterator[tuple[str, Any]], path: str, value: Any, depth: int) -> None:
         number = 0
@@ -288,18 +281,3 @@ def leaf_text(value: Any) -> str:
         with suppress(AttributeError):
             return one_line(f"{type_name(type(value))}.{object.__getattribute__(value, '_name_')}")
     return one_line(render(value), limit=LEAF_CHARS_MAX)
-
-
-def is_quick(value: Any) -> bool:
-    """Return whether the text of a value is made by Python alone, and at once: no limit of time is needed."""
-    kind = type(value)
-    if kind is int:
-        return bool(-_QUICK_MAX < value < _QUICK_MAX)
-    if kind is str or kind is bytes:
-        return len(value) <= _QUICK_CHARS
-    return kind in PLAIN
-
-
-def _key(key: Any) -> str:
-    text = leaf_text(key)
-    return text if len(text) <= 60 else one_line(text, limit=60)

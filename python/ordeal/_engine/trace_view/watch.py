@@ -7,7 +7,6 @@ import linecache
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
-from pathlib import Path
 from types import CodeType
 from typing import Any, override
 
@@ -15,9 +14,10 @@ from hypothesis.stateful import RuleBasedStateMachine
 
 from ordeal._base.formatting import counted, describe_error, one_line, safe_lines
 from ordeal._base.monitoring_tools import free_tool
-from ordeal._base.trace_file import SCHEDULE, Trace, TraceStep
+from ordeal._base.trace_file import SCHEDULE, Trace
 from ordeal._engine.execution.bucket import user_frames
 from ordeal._engine.execution.recorder import RunRecorder
+from ordeal._engine.execution.where import shown_path
 from ordeal._engine.trace_view.values import StateReader
 from ordeal._engine.trace_view.view import CodeSpot, LaneEvent, StepView, Swallowed, changes_between
 from ordeal._hypothesis.machines import Rule
@@ -60,7 +60,6 @@ def lanes_between(found: Sequence[Decision]) -> list[LaneEvent]:
 
 
 OUTPUT_CHARS_MAX = 2_000
-NEW_LINES_MAX = 40
 SWALLOWED_MAX = 5
 #: What is shown of all steps together; the steps after that have only their names and arguments.
 CHANGES_CHARS_MAX = 2**20
@@ -161,14 +160,25 @@ class ReplayWatch(RunRecorder):
             return
         step = self.steps[-1]
         decided = [one_line(text) for _, text, _, number in self.decisions if number == len(self.steps)]
-        view = _view_of(step, decided)
-        view.failed = error is not None
+        view = StepView(
+            kind=step.kind,
+            name=one_line(step.name),
+            arguments=dict(step.text),
+            draws=list(step.draws),
+            result=step.result,
+            faults_on=list(step.active_faults),
+            fired=[hit for hit in step.hits if hit not in decided],
+            decided=decided,
+            failed=error is not None,
+        )
         view.fired += [
             f"{one_line(name)}, in {counted(hits - self._met[name][1], 'call')}"
             for name, (_, hits) in self._uses().items()
             if name in self._met and hits > self._met[name][1]
         ]
-        self._add_lines(view)
+        new_lines = sorted(set(self._lines))
+        view.new_lines = [CodeSpot(shown_path(file), line, code_at(file, line)) for file, line in new_lines[:40]]
+        view.new_lines_more = max(0, len(new_lines) - 40)
         view.output = safe_lines(self._output.getvalue()[:OUTPUT_CHARS_MAX])
         chain = _chain_of(error)
         for raised, place in self._raised.values():
@@ -181,11 +191,6 @@ class ReplayWatch(RunRecorder):
             self._left -= sum(len(change.path) + len(change.after or "") for change in view.changes)
         self.views.append(view)
 
-    def _add_lines(self, view: StepView) -> None:
-        for file, line in sorted(set(self._lines))[:NEW_LINES_MAX]:
-            view.new_lines.append(CodeSpot(shown_path(file), line, code_at(file, line)))
-        view.new_lines_more = max(0, len(set(self._lines)) - NEW_LINES_MAX)
-
     # -- events -------------------------------------------------------------------------------------------------------
 
     def _line(self, code: CodeType, line: int) -> object:
@@ -195,20 +200,10 @@ class ReplayWatch(RunRecorder):
 
     def _raise(self, code: CodeType, _offset: int, error: BaseException) -> None:
         if code.co_filename in self._own_files and len(self._raised) < 10 * SWALLOWED_MAX:
-            self._raised.setdefault(id(error), (error, _raised_at(error)))
-
-
-def _view_of(step: TraceStep, decided: list[str]) -> StepView:
-    return StepView(
-        kind=step.kind,
-        name=one_line(step.name),
-        arguments=dict(step.text),
-        draws=list(step.draws),
-        result=step.result,
-        faults_on=list(step.active_faults),
-        fired=[hit for hit in step.hits if hit not in decided],
-        decided=decided,
-    )
+            # Where the program raised it, or where it called the fault that did.
+            frames = user_frames(error)
+            place = f"{shown_path(frames[-1][0].co_filename)}:{frames[-1][1]}" if frames else ""
+            self._raised.setdefault(id(error), (error, place))
 
 
 def _chain_of(error: BaseException | None) -> set[int]:
@@ -225,24 +220,6 @@ def _chain_of(error: BaseException | None) -> set[int]:
     return found
 
 
-def _raised_at(error: BaseException) -> str:
-    """Return where the program raised an exception, or where it called the fault that did."""
-    frames = user_frames(error)
-    return f"{shown_path(frames[-1][0].co_filename)}:{frames[-1][1]}" if frames else ""
-
-
 def code_at(file: str, line: int) -> str:
     """Return a line of a source file, stripped, cut where it is long."""
     return one_line(linecache.getline(file, line).strip(), limit=120)
-
-
-def shown_path(file: str) -> str:
-    """Return a path as people read it: from the working folder, or from that of installed packages."""
-    path = Path(file)
-    for part in ("site-packages", "dist-packages"):
-        if part in path.parts:
-            return str(Path(*path.parts[path.parts.index(part) + 1 :]))
-    try:
-        return str(path.relative_to(Path.cwd()))
-    except (ValueError, OSError):
-        return str(path)

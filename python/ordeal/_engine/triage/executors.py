@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from enum import Enum
-from typing import Protocol
 
 import msgspec
 
@@ -43,19 +42,6 @@ class Task(msgspec.Struct):
     seconds: float | None = None
 
 
-class Executor(Protocol):
-    """Runs jobs of triage."""
-
-    def run(self, tasks: Sequence[Task]) -> None:
-        """Run all ``tasks``, several at the same time if possible. Ctrl-C propagates, and ends those that run."""
-
-    def finish(self, tasks: Sequence[Task]) -> None:
-        """Run ``tasks`` after Ctrl-C, if they take hardly any time."""
-
-    def close(self) -> None:
-        """End what still runs."""
-
-
 class Here:
     """Runs jobs one after the other in this process, without protection."""
 
@@ -63,17 +49,16 @@ class Here:
         self._context = context
 
     def run(self, tasks: Sequence[Task]) -> None:
-        """See ``Executor``. Errors of a job propagate."""
+        """Run all ``tasks``. Ctrl-C and errors of a job propagate."""
         for task in tasks:
             task.job(self._context, task.on_message)
             task.ended(JobEnd.DONE, None)
 
-    def finish(self, tasks: Sequence[Task]) -> None:
-        """See ``Executor``."""
-        self.run(tasks)
+    #: Runs what is left after Ctrl-C, which takes hardly any time.
+    finish = run
 
     def close(self) -> None:
-        """See ``Executor``. Nothing runs any more."""
+        """Do nothing: no job runs any more."""
 
 
 class _Running(msgspec.Struct):
@@ -98,7 +83,7 @@ class OwnProcesses:
         self._running: list[_Running] = []
 
     def run(self, tasks: Sequence[Task]) -> None:
-        """See ``Executor``."""
+        """Run all ``tasks``. Ctrl-C propagates, and ends those that run."""
         self._waiting += tasks
         try:
             while self._waiting or self._running:
@@ -112,10 +97,10 @@ class OwnProcesses:
             self.close()
 
     def finish(self, tasks: Sequence[Task]) -> None:
-        """See ``Executor``. After Ctrl-C, no more processes are started."""
+        """Do nothing: after Ctrl-C, no more processes are started."""
 
     def close(self) -> None:
-        """See ``Executor``. Messages that arrived are still handled."""
+        """End what still runs. Messages that arrived are still handled."""
         self._waiting.clear()
         for running in self._running:
             running.child.kill()
@@ -176,3 +161,7 @@ class OwnProcesses:
                 return False
             running.task.on_message(message)
         return True
+
+
+#: Runs jobs of triage.
+Executor = Here | OwnProcesses

@@ -65,7 +65,7 @@ class Leaves(RuleBasedStateMachine):
         raise ValueError
 
 
-class Scripted:
+class Scripted(Here):
     """An executor that runs nothing: it tells of each task what it was told to.
 
     Attributes:
