@@ -108,7 +108,8 @@ class _Shelf:
     def _check(self, lowered: Lowered, tape: _native.Tape) -> None:
         """Check that Hypothesis' own test fails the same way."""
         if lowered.error is None:
-            if self._has_buggify(tape):
+            number = self._driver.definition.argument_names.index(BUGGIFY_ARGUMENT)
+            if any(argument == number and any(acts) for *_, drawn in tape.steps() for argument, acts in drawn):
                 raise _NotSavedError("it needs a buggify point, and those act only under the Explorer")
             raise _NotSavedError("it does not fail each time")
         bucket = self._bucketer.bucket(lowered.error)
@@ -127,10 +128,6 @@ class _Shelf:
         error = _run_in_hypothesis(self._cls, lowered.choices)
         if error is None or self._bucketer.bucket(error) != bucket:
             raise _NotSavedError("it does not fail the same way when Hypothesis runs it")
-
-    def _has_buggify(self, tape: _native.Tape) -> bool:
-        number = self._driver.definition.argument_names.index(BUGGIFY_ARGUMENT)
-        return any(argument == number and any(acts) for *_, drawn in tape.steps() for argument, acts in drawn)
 
     @property
     def _settings(self) -> settings:

@@ -127,34 +127,23 @@ class LoweringDriver(Driver):
         if self._swarm_is_due:
             self._write_swarm(run)
         code = step_source.next()
-        if self._switches_nothing(code):
-            return code
-        kind, _ = unpacked(code)
-        self._write_stop(run, stop=kind == END)
-        if kind in (RULE, INITIALIZE):
-            self._write_rule(code, run)
-        return code
-
-    def _switches_nothing(self, code: int) -> bool:
-        """Return whether the step leaves its fault unchanged, which the nemesis never does: such a step is left out."""
         kind, number = unpacked(code)
-        return kind in (FAULT_ON, FAULT_OFF) and self.faults[number].active == (kind == FAULT_ON)
+        if kind in (FAULT_ON, FAULT_OFF) and self.faults[number].active == (kind == FAULT_ON):
+            return code  # the nemesis never leaves a fault unchanged: such a step is left out
+        self._write_stop(run, stop=kind == END)
+        if kind == RULE:
+            self._write_choice_of(self.definition.rules[number].index, run)
+        elif kind == INITIALIZE:
+            if self._initializers_left > 1:
+                place, count = position_among_initializers(run.machine, self.definition.initializers[number])
+                run.write_integer(place, 0, count - 1)
+            self._initializers_left -= 1
+        return code
 
     def _write_stop(self, run: RunContext, *, stop: bool) -> None:
         run.write_boolean(stop, STOP_PROBABILITY)
         self._ended = stop
         self._steps_begun += not stop
-
-    def _write_rule(self, code: int, run: RunContext) -> None:
-        kind, number = unpacked(code)
-        if kind == RULE:
-            self._write_choice_of(self.definition.rules[number].index, run)
-            return
-        rule = self.definition.initializers[number]
-        if self._initializers_left > 1:
-            place, count = position_among_initializers(run.machine, rule)
-            run.write_integer(place, 0, count - 1)
-        self._initializers_left -= 1
 
     def _write_choice_of(self, index: int, run: RunContext) -> None:
         if self._weights is not None:
@@ -176,10 +165,8 @@ class LoweringDriver(Driver):
         self._write_stop(run, stop=False)
         if self._initializers_left > 1:
             run.write_integer(place, 0, self._initializers_left - 1)
-        self._write_configuration(run)
         self._initializers_left -= 1
 
-    def _write_configuration(self, run: RunContext) -> None:
         def never(p: float) -> bool:
             run.write_boolean(False, p)
             return False
@@ -213,17 +200,14 @@ class LoweringDriver(Driver):
     def toggle(self, fault: Fault, on: bool, run: RunContext, observer: Observer | None) -> None:
         """Switch a fault, written as the nemesis rule that does it under Hypothesis."""
         if fault.active != on:
-            self._write_toggle(fault, run)
+            if NEMESIS not in self.definition.order:
+                raise InvalidDefinition(f"{self.definition.cls.__name__} has no rule that switches its faults")
+            if is_initializing(run.machine):
+                raise InvalidDefinition(f"fault {fault.name} is switched before all initialize rules have run")
+            self._write_choice_of(self.definition.order.index(NEMESIS), run)
+            if len(self.faults) > 1:
+                run.write_integer(self.faults.index(fault), 0, len(self.faults) - 1)
         super().toggle(fault, on, run, observer)
-
-    def _write_toggle(self, fault: Fault, run: RunContext) -> None:
-        if NEMESIS not in self.definition.order:
-            raise InvalidDefinition(f"{self.definition.cls.__name__} has no rule that switches its faults")
-        if is_initializing(run.machine):
-            raise InvalidDefinition(f"fault {fault.name} is switched before all initialize rules have run")
-        self._write_choice_of(self.definition.order.index(NEMESIS), run)
-        if len(self.faults) > 1:
-            run.write_integer(self.faults.index(fault), 0, len(self.faults) - 1)
 
     def _timed_out(self) -> BaseException:
         self._timed_out_in = self._current_rule

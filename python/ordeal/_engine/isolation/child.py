@@ -347,25 +347,14 @@ def _watch_fork(process: int, note: mmap) -> NoReturn:
     with suppress(OSError):
         os.setpgid(process, process)  # here as well: the fork may not have done so yet
     _NOTE.pack_into(note, 0, process, 0, 0)
-    while not _has_ended(process) and signal.sigwait((signal.SIGCHLD, *_CALLS)) == signal.SIGCHLD:
-        _wait_for_strangers(process)
-    _end_all(process, note)
-    os._exit(0)
-
-
-def _has_ended(process: int) -> bool:
-    return os.waitid(os.P_PID, process, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
-
-
-def _wait_for_strangers(process: int) -> None:
-    """Reap processes that the fork orphaned and that have ended."""
-    for child in _children():
-        if child != process:
-            with suppress(ChildProcessError):
-                os.waitpid(child, os.WNOHANG)
-
-
-def _end_all(process: int, note: mmap) -> None:
+    while os.waitid(os.P_PID, process, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
+        if signal.sigwait((signal.SIGCHLD, *_CALLS)) != signal.SIGCHLD:
+            break
+        # Reap processes that the fork orphaned and that have ended.
+        for child in _children():
+            if child != process:
+                with suppress(ChildProcessError):
+                    os.waitpid(child, os.WNOHANG)
     # The whole group at once, while its number cannot be reused: a process that forks all the time must not escape.
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process, signal.SIGKILL)
@@ -376,18 +365,15 @@ def _end_all(process: int, note: mmap) -> None:
         try:
             ended, status = os.waitpid(-1, os.WNOHANG)
         except ChildProcessError:
-            return
+            break
         if ended == process:
             _NOTE.pack_into(note, 0, process, 1, os.waitstatus_to_exitcode(status))
         elif not ended:
-            _kill(_children())
+            for child in _children():
+                with suppress(ProcessLookupError, PermissionError):
+                    os.kill(child, signal.SIGKILL)
             sleep(0.0005)
-
-
-def _kill(processes: list[int]) -> None:
-    for process in processes:
-        with suppress(ProcessLookupError, PermissionError):
-            os.kill(process, signal.SIGKILL)
+    os._exit(0)
 
 
 def _children() -> list[int]:
@@ -396,14 +382,12 @@ def _children() -> list[int]:
     try:
         return [int(word) for word in Path(f"/proc/self/task/{here}/children").read_text().split()]
     except OSError:  # a kernel without this list
-        return [int(path.name) for path in Path("/proc").iterdir() if path.name.isdigit() and _parent(path) == here]
-
-
-def _parent(process: Path) -> int:
-    try:
-        return int(stat_fields(process)[1])
-    except OSError:
-        return 0  # the process has ended
+        children = []
+        for path in Path("/proc").iterdir():
+            with suppress(OSError):  # one that has ended
+                if path.name.isdigit() and int(stat_fields(path)[1]) == here:
+                    children.append(int(path.name))
+        return children
 
 
 def stat_fields(task: Path) -> list[bytes]:

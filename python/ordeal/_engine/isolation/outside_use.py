@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -83,21 +84,17 @@ class OutsideUse:
             return None  # nobody knows where that was
         whole = os.path.realpath((self._folder or "/") / Path(path))
         is_own = whole.startswith(_SYSTEM_FOLDERS) or not _OWN_FOLDERS.isdisjoint(Path(whole).parts)
-        if is_own or not path or (kind == "database" and not self._is_written(whole)):
+        if is_own or not path:
             return None
+        if kind == "database":
+            changed: list[int] = []
+            with suppress(OSError):
+                changed.append(Path(whole).stat().st_mtime_ns)
+                changed.append(Path(f"{whole}-wal").stat().st_mtime_ns)
+            # Many are only read; of one that is gone by now, nobody knows.
+            if changed and all(each < self._started_ns - _CLOCK_NS for each in changed):
+                return None
         return Use(UseKind.WRITES, _writable(whole))
-
-    def _is_written(self, database: str) -> bool:
-        """Return whether a database was written since this was made, or is gone by now. Many are only read."""
-        changed = [_changed_ns(database + suffix) for suffix in ("", "-wal")]
-        return changed[0] is None or any(each is not None and each >= self._started_ns - _CLOCK_NS for each in changed)
-
-
-def _changed_ns(path: str) -> int | None:
-    try:
-        return Path(path).stat().st_mtime_ns
-    except OSError:
-        return None
 
 
 def _writable(text: str) -> str:

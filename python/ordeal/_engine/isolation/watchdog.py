@@ -186,12 +186,9 @@ class Watchdog:
 
     def _ring_again(self) -> None:
         if self._alarm is not None:
-            self._alarm.ring_in(self._next_alarm(monotonic()), self._tick)
-
-    def _next_alarm(self, now: float) -> float:
-        """Return the seconds until the timer must ring: the next tick, or the deadline if that is sooner."""
-        left = self._deadline - now
-        return max(left, TICK_SECONDS_MIN) if 0 < left < self._tick else self._tick
+            left = self._deadline - monotonic()
+            # At the next tick, or at the deadline if that is sooner.
+            self._alarm.ring_in(max(left, TICK_SECONDS_MIN) if 0 < left < self._tick else self._tick, self._tick)
 
     def _ending_of_step(self) -> Callable[[], BaseException] | None:
         """Return what makes the error that has to end the running step, if anything has to."""
@@ -213,12 +210,11 @@ class Watchdog:
             self._seen_step, self._seen_at = self.step, now
             if self._alarm is not None:
                 self._alarm.waits = 0
-        elif self._limit > 0 and now - self._seen_at >= self._limit_of_step():
-            return self._expired
+        elif self._limit > 0:
+            limit = self._limit if self._limit_now is None else min(self._limit, self._limit_now())
+            if now - self._seen_at >= limit:
+                return self._expired
         return None
-
-    def _limit_of_step(self) -> float:
-        return self._limit if self._limit_now is None else min(self._limit, self._limit_now())
 
     def lower(self, limit_now: Callable[[], float], seconds_min: float) -> None:
         """From now on, let a step take what ``limit_now`` returns, at least ``seconds_min`` and at most its limit."""

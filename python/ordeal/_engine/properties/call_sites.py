@@ -103,13 +103,9 @@ def _files(path: Path) -> Iterator[Path]:
             hint="name a Python file, or a folder with some below it",
         )
     for folder, below, names in path.walk():
-        below[:] = sorted(name for name in below if _is_looked_through(folder / name))
+        shown = sorted(name for name in below if not name.startswith(".") and name not in _FOLDERS_LEFT_OUT)
+        below[:] = [name for name in shown if not (folder / name / "pyvenv.cfg").exists()]
         yield from (folder / name for name in sorted(names) if name.endswith(".py"))
-
-
-def _is_looked_through(folder: Path) -> bool:
-    hidden = folder.name.startswith(".") or folder.name in _FOLDERS_LEFT_OUT
-    return not hidden and not (folder / "pyvenv.cfg").exists()
 
 
 def _sites_in(file: Path) -> list[Site]:
@@ -135,18 +131,15 @@ class _Module:
     def sites(self) -> Iterator[Site]:
         """Yield the sites, in no particular order."""
         for node in self._nodes:
-            if isinstance(node, ast.Call) and (call := _call_of(self._dotted(node.func))) is not None:
-                yield self._site(node, call)
-
-    def _site(self, node: ast.Call, call: str) -> Site:
-        known = _CALLS[call]
-        place = known.name_place
-        name = None if place < 0 else self._text(_argument(node, place, "name"))
-        kind = known.type
-        if call == "declare":
-            declared = self._text(_argument(node, 1, "kind"))
-            kind = next((each for each in PROPERTY_TYPES if each == declared), known.type)
-        return Site(self._path, node.lineno, call, kind, name)
+            call = _call_of(self._dotted(node.func)) if isinstance(node, ast.Call) else None
+            if call is None or not isinstance(node, ast.Call):
+                continue
+            kind, place = _CALLS[call].type, _CALLS[call].name_place
+            name = None if place < 0 else self._text(_argument(node, place, "name"))
+            if call == "declare":
+                declared = self._text(_argument(node, 1, "kind"))
+                kind = next((each for each in PROPERTY_TYPES if each == declared), kind)
+            yield Site(self._path, node.lineno, call, kind, name)
 
     def _dotted(self, node: ast.expr) -> str | None:
         """Return the dotted name that an expression stands for, if it comes from ordeal."""

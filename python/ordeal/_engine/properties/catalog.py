@@ -70,23 +70,18 @@ def never_reached(files: Iterable[str], results: Sequence[PropertyResult]) -> li
 
 def make_catalog(found: Scan, reached: Mapping[str, Reached]) -> SiteCatalog:
     """Compare by name and type. Two sites that share both cannot be distinguished: one hit reaches both."""
-    entries = [_entry(site, reached) for site in found.sites]
-    return SiteCatalog(found.files, entries, _clashes(found.sites), found.unreadable)
-
-
-def _entry(site: Site, reached: Mapping[str, Reached]) -> SiteEntry:
-    if site.name is None:
-        return SiteEntry(site, SiteStatus.UNKNOWN)
-    known = reached.get(site.name)
-    if known is not None and known.type == site.type and known.hits:
-        return SiteEntry(site, SiteStatus.REACHED, known.hits)
-    return SiteEntry(site, SiteStatus.CLEAR if site.type == "unreachable" else SiteStatus.NOT_REACHED)
-
-
-def _clashes(sites: Sequence[Site]) -> list[Clash]:
+    entries: list[SiteEntry] = []
     first: dict[str, Site] = {}
     clashes: dict[str, Clash] = {}
-    for site in sites:
+    for site in found.sites:
+        known = None if site.name is None else reached.get(site.name)
+        if site.name is None:
+            entries.append(SiteEntry(site, SiteStatus.UNKNOWN))
+        elif known is not None and known.type == site.type and known.hits:
+            entries.append(SiteEntry(site, SiteStatus.REACHED, known.hits))
+        else:
+            status = SiteStatus.CLEAR if site.type == "unreachable" else SiteStatus.NOT_REACHED
+            entries.append(SiteEntry(site, status))
         if site.name is not None and first.setdefault(site.name, site).type != site.type:
             clashes.setdefault(site.name, Clash(site.name, (first[site.name], site)))
-    return list(clashes.values())
+    return SiteCatalog(found.files, entries, list(clashes.values()), found.unreadable)

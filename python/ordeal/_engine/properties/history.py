@@ -6,7 +6,7 @@ import json
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -60,7 +60,11 @@ def load_reached(path: Path) -> dict[str, Reached]:
     if len(data) > SIZE_MAX:
         raise PropertyError(f"{path} is larger than {SIZE_MAX} bytes", hint=_AFRESH)
     try:
-        return _parse(read_json(data, str(path)), str(path))
+        document: Any = read_json(data, str(path))
+        if isinstance(document, dict) and document.get("schema_version", SCHEMA_VERSION) != SCHEMA_VERSION:
+            version = f"{document['schema_version']!r:.100}"
+            raise TraceError(f"{path} has version {version}; this ordeal reads version {SCHEMA_VERSION}")
+        return {each.name: each for each in checked(document, _Document, str(path)).properties}
     except (TraceError, RecursionError) as error:
         raise PropertyError(error.message if isinstance(error, TraceError) else str(error), hint=_AFRESH) from error
 
@@ -80,20 +84,18 @@ def add_reached(path: Path, results: Sequence[PropertyResult]) -> bool:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with _locked(path.parent):
-            write_atomically(path, _encode(_sum(_known(path), seen)))
+            known: dict[str, Reached] = {}
+            with suppress(PropertyError):
+                known = load_reached(path)
+            properties = [msgspec.structs.asdict(each) for each in _sum(known, seen)]
+            document = {"schema_version": SCHEMA_VERSION, "properties": properties}
+            write_atomically(path, (json.dumps(document, indent=1) + "\n").encode())
     except OSError as error:
         raise PropertyError(
             f"cannot save what was seen of properties to {path}: {error.strerror or error}",
             hint="see what is there, and who may write in the folder",
         ) from error
     return True
-
-
-def _known(path: Path) -> dict[str, Reached]:
-    try:
-        return load_reached(path)
-    except PropertyError:
-        return {}
 
 
 def _sum(known: Mapping[str, Reached], seen: Sequence[PropertyResult]) -> list[Reached]:
@@ -109,21 +111,9 @@ def _sum(known: Mapping[str, Reached], seen: Sequence[PropertyResult]) -> list[R
     return sorted([*summed.values(), *others][:PROPERTIES_MAX], key=lambda each: each.name)
 
 
-def _encode(reached: Sequence[Reached]) -> bytes:
-    document = {"schema_version": SCHEMA_VERSION, "properties": [msgspec.structs.asdict(each) for each in reached]}
-    return (json.dumps(document, indent=1) + "\n").encode()
-
-
 class _Document(Record, forbid_unknown_fields=True):
     schema_version: int
     properties: Annotated[list[Reached], msgspec.Meta(max_length=PROPERTIES_MAX)]
-
-
-def _parse(document: Any, where: str) -> dict[str, Reached]:
-    if isinstance(document, dict) and document.get("schema_version", SCHEMA_VERSION) != SCHEMA_VERSION:
-        version = f"{document['schema_version']!r:.100}"
-        raise TraceError(f"{where} has version {version}; this ordeal reads version {SCHEMA_VERSION}")
-    return {each.name: each for each in checked(document, _Document, where).properties}
 
 
 if sys.platform == "win32":

@@ -26,8 +26,6 @@ _OWN_FILES = (EVENTS, STATUS, RESULT, "report.html")
 EVENTS_BYTES_MAX = 32 * 2**20
 RESULT_BYTES_MAX = 512 * 2**20
 _ID = re.compile(r"\d{8}-\d{6}-\d+(-\d+)?")
-_TRIES_MAX = 100
-_LISTED_MAX = 5
 
 
 def make_folder(runs: Path, now: datetime | None = None) -> Path:
@@ -38,28 +36,20 @@ def make_folder(runs: Path, now: datetime | None = None) -> Path:
     """
     runs.mkdir(parents=True, exist_ok=True)
     name = f"{now or datetime.now(UTC):%Y%m%d-%H%M%S}-{os.getpid()}"
-    for number in range(1, _TRIES_MAX + 1):
-        folder = runs / (name if number == 1 else f"{name}-{number}")
-        try:
-            folder.mkdir()
-        except FileExistsError:
-            if number == _TRIES_MAX:
-                raise
-            continue
-        break
-    _point_to(runs / LATEST, folder.name)
-    return folder
-
-
-def _point_to(link: Path, name: str) -> None:
+    folder, number = runs / name, 1
+    while folder.exists() and number < 100:
+        number += 1
+        folder = runs / f"{name}-{number}"
+    folder.mkdir()
     # Without links, the latest is the one whose name comes last.
-    partial = link.with_name(f".{LATEST}-{name}")
+    link, partial = runs / LATEST, runs / f".{LATEST}-{folder.name}"
     with suppress(OSError):
-        partial.symlink_to(name, target_is_directory=True)
+        partial.symlink_to(folder.name, target_is_directory=True)
         try:
             partial.replace(link)
         finally:
             partial.unlink(missing_ok=True)
+    return folder
 
 
 def run_folders(runs: Path) -> list[Path]:
@@ -118,7 +108,7 @@ def find_run(name: str | None, runs: Path) -> Path:
         folder for folder in known if folder.name.startswith(str(name))
     ]
     if not found:
-        listed = ", ".join(folder.name for folder in reversed(known[-_LISTED_MAX:]))
+        listed = ", ".join(folder.name for folder in reversed(known[-5:]))
         raise ConfigError(f"no run is named `{name}`", hint=f"the latest are: {listed}")
     return found[-1]
 

@@ -21,8 +21,6 @@ from ordeal.result import SeedStatus
 
 __all__ = ["SeedCorpus", "SeedReplay", "SeedReplayer", "SeedStatus", "load_seed", "replay_seed", "replay_trace"]
 
-CLASS_CHARS_MAX = 100
-
 
 class SeedReplay(msgspec.Struct, frozen=True, eq=False):
     """The result of replaying one seed.
@@ -73,11 +71,14 @@ class SeedCorpus:
             SeedError: the file cannot be written.
         """
         path = self._class_folder(trace.test_class) / f"seed-{trace.content_hash()}.json"
-        if not _is_trace(path):
-            try:
-                trace.save(path)
-            except TraceError as error:
-                raise SeedError(error.message, hint=FOLDER_HINT) from error
+        with suppress(TraceError):  # a damaged file is written again
+            if path.exists():
+                load_seed(path)
+                return path
+        try:
+            trace.save(path)
+        except TraceError as error:
+            raise SeedError(error.message, hint=FOLDER_HINT) from error
         return path
 
     def remove(self, paths: Iterable[Path]) -> tuple[list[Path], list[SeedError]]:
@@ -94,7 +95,7 @@ class SeedCorpus:
     def _class_folder(self, test_class: str) -> Path:
         _, _, name = test_class.rpartition(":")
         # The name may come from a file: it must not lead out of the corpus.
-        return self.folder / (re.sub(r"[^\w.-]", "_", name).strip(".")[:CLASS_CHARS_MAX] or "_")
+        return self.folder / (re.sub(r"[^\w.-]", "_", name).strip(".")[:100] or "_")
 
 
 class SeedReplayer:
@@ -164,17 +165,6 @@ def load_seed(path: Path) -> Trace:
     if trace.failure is None:
         raise TraceError(f"{path} records no failure, so it is not a seed")
     return trace
-
-
-def _is_trace(path: Path) -> bool:
-    """Return whether the file exists and is intact: a damaged one is written again."""
-    if not path.exists():
-        return False
-    try:
-        load_seed(path)
-    except TraceError:
-        return False
-    return True
 
 
 def _judged(path: Path, trace: Trace, result: Rerun) -> SeedReplay:

@@ -37,9 +37,17 @@ def find_failure(name: str | None, traces_dirs: Iterable[Path], corpus_dirs: Ite
     Raises:
         ConfigError: nothing is saved, no failure has this id, or failures of several classes have it.
     """
-    if name is not None and _is_path(name):
+    if name is not None and ("/" in name or "\\" in name or name.endswith(_SUFFIXES) or Path(name).is_file()):
         return Path(name)
-    files = _newest_first([*_trace_files(traces_dirs), *_seed_files(corpus_dirs)])
+    # The traces of several classes are in a folder for each.
+    patterns = ("fail-*.json*", "*/fail-*.json*")
+    paths = [path for folder in traces_dirs for pattern in patterns for path in folder.glob(pattern)]
+    paths += [path for folder in corpus_dirs for path in seed_paths(folder)]
+    times = {}
+    for path in paths:
+        with suppress(OSError):
+            times[path] = path.stat().st_mtime_ns
+    files = sorted(times, key=lambda path: (times[path], str(path)), reverse=True)
     if name is None:
         if not files:
             raise ConfigError("no failure is saved here", hint="`ordeal explore` saves those that it finds")
@@ -57,10 +65,6 @@ def find_failure(name: str | None, traces_dirs: Iterable[Path], corpus_dirs: Ite
     return found[0].path
 
 
-def _is_path(name: str) -> bool:
-    return "/" in name or "\\" in name or name.endswith(_SUFFIXES) or Path(name).is_file()
-
-
 def _hint(name: str, saved: Sequence[_Saved]) -> str:
     ids = list(dict.fromkeys(each.names[0] for each in saved if each.names))
     close = get_close_matches(name, [known for each in saved for known in each.names], n=1, cutoff=0.5)
@@ -70,24 +74,6 @@ def _hint(name: str, saved: Sequence[_Saved]) -> str:
         return "nothing is saved here: `ordeal explore` saves what it finds, and a path names any other trace"
     more = f" and {len(ids) - LISTED_MAX} more" if len(ids) > LISTED_MAX else ""
     return f"saved here, the newest first: {', '.join(ids[:LISTED_MAX])}{more}"
-
-
-def _trace_files(folders: Iterable[Path]) -> list[Path]:
-    # The traces of several classes are in a folder for each.
-    patterns = ("fail-*.json*", "*/fail-*.json*")
-    return [path for folder in folders for pattern in patterns for path in folder.glob(pattern)]
-
-
-def _seed_files(folders: Iterable[Path]) -> list[Path]:
-    return [path for folder in folders for path in seed_paths(folder)]
-
-
-def _newest_first(paths: Iterable[Path]) -> list[Path]:
-    times = {}
-    for path in paths:
-        with suppress(OSError):
-            times[path] = path.stat().st_mtime_ns
-    return sorted(times, key=lambda path: (times[path], str(path)), reverse=True)
 
 
 def _read(paths: Sequence[Path]) -> Iterable[_Saved]:

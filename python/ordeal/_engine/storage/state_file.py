@@ -209,8 +209,19 @@ def read_state(path: Path) -> list[tuple[Header, bytes]]:
         ) from error
     except OSError as error:
         raise StateError(f"cannot read the state {path}: {error.strerror or error}", hint=_AFRESH) from error
+    # No state is packed so well that this is too little.
+    unpacked_max = min(UNPACKED_SIZE_MAX, max(UNPACKED_SIZE_MIN, UNPACKED_RATIO_MAX * len(frame)))
     try:
-        return [split_part(part) for part in _parts(_native.decompress(frame, _unpacked_max(len(frame))))]
+        parts: list[tuple[Header, bytes]] = []
+        data, at = _native.decompress(frame, unpacked_max), 0
+        while at < len(data):
+            if len(parts) == PARTS_MAX:
+                raise ValueError(f"it has more than {PARTS_MAX} parts")
+            part, at = _cut(data, at, "its part")
+            parts.append(split_part(part))
+        if not parts:
+            raise ValueError("it has no part")
+        return parts
     except (ValueError, RecursionError) as error:
         raise damaged(path, error) from error
 
@@ -247,24 +258,6 @@ def _read_frame(path: Path, file: io.BytesIO) -> bytes:
     if hashlib.sha256(frame).digest() != checksum:
         raise damaged(path, "its checksum does not fit")
     return frame
-
-
-def _unpacked_max(size: int) -> int:
-    """Return how many bytes a frame of this size may unpack to: no state is packed so well that this is too little."""
-    return min(UNPACKED_SIZE_MAX, max(UNPACKED_SIZE_MIN, UNPACKED_RATIO_MAX * size))
-
-
-def _parts(data: bytes) -> list[bytes]:
-    parts: list[bytes] = []
-    at = 0
-    while at < len(data):
-        if len(parts) == PARTS_MAX:
-            raise ValueError(f"it has more than {PARTS_MAX} parts")
-        part, at = _cut(data, at, "its part")
-        parts.append(part)
-    if not parts:
-        raise ValueError("it has no part")
-    return parts
 
 
 def _cut(data: bytes, at: int, what: str) -> tuple[bytes, int]:
