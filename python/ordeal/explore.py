@@ -387,7 +387,8 @@ class Explorer:
             shrink=shrink,
             max_shrink_time=max_shrink_time,
         )
-        from ordeal._engine.search.bounded import BoundedSearch, Scope
+        from ordeal._engine.execution.settings import Scope
+        from ordeal._engine.search.bounded import BoundedSearch
 
         scope = Scope(
             **values_of(options),

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import msgspec
 import msgspec.structs
 
-from ordeal.config.options import ExplorationOptions
+from ordeal.config.options import ExhaustiveOptions, ExplorationOptions
 from ordeal.result import NoteKind, Notes, ProgressSnapshot, ShrinkSnapshot
 
 Progress = Callable[[ProgressSnapshot], object]
@@ -38,6 +39,21 @@ class Settings(ExplorationOptions):
     def saved_options(self) -> dict[str, Any]:
         """Return what decides the search, as saved in a state: another seed is refused, other changes are noted."""
         return {name: getattr(self, name) for name in _SAVED}
+
+
+class Scope(ExhaustiveOptions):
+    """The checked options of a bounded search: the scope to run."""
+
+    test_class: str
+    progress: Progress | None
+    corpus_dir: Path | None
+    rule_timeout: float | None
+    max_memory: int = 0
+    known: tuple[str, ...] = ()
+    # Options that triage asks for and this search does not have.
+    seed: int = 0
+    confirm_fresh: bool = False
+    record_traces: bool = False
 
 
 class Tally(msgspec.Struct):

@@ -6,8 +6,6 @@ Abstractions", 2006: the small scope hypothesis).
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import ordeal._native as _native
@@ -23,6 +21,7 @@ from ordeal._engine.execution.driver import (
     StepSource,
     unpacked,
 )
+from ordeal._engine.execution.settings import Scope
 from ordeal._engine.isolation.child import Limits
 from ordeal._engine.isolation.working_folder import WorkingFolder
 from ordeal._engine.replay.replayer import Replayer
@@ -35,7 +34,6 @@ from ordeal._engine.triage.triage import Triage
 from ordeal._hypothesis.randoms import GlobalRandoms
 from ordeal._hypothesis.run_context import RunContext
 from ordeal._native import monotonic
-from ordeal.config.options import ExhaustiveOptions
 from ordeal.errors import Incomplete, InfiniteStrategyError, MachineError, NonDeterministicGeneration
 from ordeal.exhaustive.enumerable import EnumerableSource, make_enumerable
 from ordeal.exhaustive.text import scope_incomplete, scope_statement
@@ -46,23 +44,6 @@ if TYPE_CHECKING:
     from ordeal._native import ChoiceValue, StepTuple
 
 CASE, DONE, LIMIT_REACHED, FEWER = range(4)
-
-Progress = Callable[[ProgressSnapshot], object]
-
-
-class Scope(ExhaustiveOptions):
-    """The scope to run, all options checked."""
-
-    test_class: str
-    progress: Progress | None
-    corpus_dir: Path | None
-    rule_timeout: float | None
-    max_memory: int = 0
-    known: tuple[str, ...] = ()
-    # Options that triage asks for and this search does not have.
-    seed: int = 0
-    confirm_fresh: bool = False
-    record_traces: bool = False
 
 
 class ScopeStepSource:

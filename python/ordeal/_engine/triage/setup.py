@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
 
 import ordeal._native as _native
 from ordeal._base.buggify_state import many_runs
@@ -13,6 +11,7 @@ from ordeal._engine.coverage.targets import Target
 from ordeal._engine.execution.bucket import Bucketer
 from ordeal._engine.execution.driver import Driver
 from ordeal._engine.execution.machine import is_importable, machine_names
+from ordeal._engine.execution.settings import Scope, Settings
 from ordeal._engine.isolation.child import Limits
 from ordeal._engine.properties.watch import PropertyWatch
 from ordeal._engine.replay.crash_replayer import CrashReplayer
@@ -20,49 +19,6 @@ from ordeal._engine.replay.replayer import Replayer
 from ordeal._engine.replay.trace_builder import TraceBuilder
 from ordeal._engine.triage.findings import Finding
 from ordeal._hypothesis.randoms import GlobalRandoms
-
-if TYPE_CHECKING:
-    from ordeal.config.options import Traces
-
-
-class TriageSettings(Protocol):
-    """The settings of triage, from an exploration or a bounded exhaustive search."""
-
-    @property
-    def test_class(self) -> str:
-        """The class path of the machine."""
-
-    @property
-    def seed(self) -> int:
-        """The seed of the exploration, for its traces."""
-
-    @property
-    def rule_timeout(self) -> float | None:
-        """The user's time limit of rules in seconds; None for that of the class."""
-
-    @property
-    def max_memory(self) -> int:
-        """The memory limit of a process in MiB, 0 for none."""
-
-    @property
-    def corpus_dir(self) -> Path | None:
-        """The folder of saved seeds."""
-
-    @property
-    def shrink(self) -> bool:
-        """Whether to make failing traces minimal."""
-
-    @property
-    def max_shrink_time(self) -> float:
-        """Seconds that shrinking one failure may take."""
-
-    @property
-    def confirm_fresh(self) -> bool:
-        """Whether to replay failures in a fresh interpreter too."""
-
-    @property
-    def record_traces(self) -> Traces:
-        """Which traces are wanted besides those of failures: of runs that reached new code, or of a sample."""
 
 
 class ReplaySetup:
@@ -73,7 +29,7 @@ class ReplaySetup:
         trace_builder: makes traces of this exploration.
     """
 
-    def __init__(self, settings: TriageSettings, driver: Driver, targets: list[Target], limits: Limits) -> None:
+    def __init__(self, settings: Settings | Scope, driver: Driver, targets: list[Target], limits: Limits) -> None:
         self.settings = settings
         self.driver = driver
         self.targets = targets
