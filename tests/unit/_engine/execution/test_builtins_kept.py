@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import builtins
 
-import pytest
 from hypothesis.stateful import RuleBasedStateMachine, rule
 
 from ordeal._engine.execution import builtins_kept
@@ -17,15 +16,6 @@ def test_what_was_replaced_or_deleted_comes_back() -> None:
     del vars(builtins)["sorted"]
     builtins_kept.restore()
     assert vars(builtins) == before
-
-
-def test_what_a_program_may_replace_for_good_stays(monkeypatch: pytest.MonkeyPatch) -> None:
-    mine = object()
-    monkeypatch.setitem(vars(builtins), "open", mine)
-    monkeypatch.setitem(vars(builtins), "_", mine)
-    builtins_kept.restore()
-    assert vars(builtins)["open"] is mine
-    assert vars(builtins)["_"] is mine
 
 
 class Replacing(RuleBasedStateMachine):

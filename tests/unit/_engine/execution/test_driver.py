@@ -22,14 +22,11 @@ from ordeal._engine.execution.driver import (
     STUCK,
     Driver,
     Outcome,
-    RunListener,
     Status,
     TimedReplay,
 )
 from ordeal._engine.execution.machine import make_driver
-from ordeal._engine.execution.recorder import Observer
 from ordeal._engine.isolation.watchdog import OutOfTime
-from ordeal._hypothesis.run_context import RunContext
 from ordeal.chaos import ChaosTest
 from ordeal.faults import Fault, LambdaFault
 
@@ -168,13 +165,6 @@ def test_a_fault_is_off_again_also_where_there_is_no_machine_to_tear_down() -> N
     assert switched == ["on", "off"]
 
 
-def test_the_failing_step_counts_and_what_follows_does_not() -> None:
-    Shop.fails = {"second": LookupError()}
-    outcome, step_source = run(*BEGIN, (RULE, "use"))
-    assert outcome.steps == 2
-    assert len(step_source.given) == 2
-
-
 class Breaks(ChaosTest):
     """Its invariant fails once ``at`` has happened."""
 
@@ -288,93 +278,6 @@ def test_a_run_ends_before_it_takes_more_than_hypothesis_would(monkeypatch: pyte
     assert 2 < outcome.steps < 15
 
 
-class Recorder(Observer, RunListener):
-    """Notes everything in order."""
-
-    def __init__(self) -> None:
-        self.told: list[str] = []
-
-    def making(self, cls: type[RuleBasedStateMachine]) -> None:
-        self.told.append(f"making {cls.__name__}")
-
-    def started(self, machine: RuleBasedStateMachine) -> None:
-        self.told.append(f"started {type(machine).__name__}")
-
-    def rule(self, rule: Any, initialize: bool, values: dict[str, Any], resolved: dict[str, Any]) -> None:
-        references = {name: getattr(value, "name", value) for name, value in values.items()}
-        self.told.append(f"{'initialize' if initialize else 'rule'} {rule.name} {references} {resolved}")
-
-    def rule_done(self, rule: Any, result: Any, names: list[list[str]]) -> None:
-        self.told.append(f"done {rule.name} {result} {names}")
-
-    def fault(self, fault: Fault, on: bool) -> None:
-        self.told.append(f"fault {fault.name} {on}")
-
-    def ending(self) -> None:
-        self.told.append("ending")
-
-    def step_done(self, run: RunContext, code: int, state_hash: int) -> None:
-        self.told.append(f"step {code & 7} {state_hash}")
-
-    def returned(self, run: RunContext) -> None:
-        self.told.append("returned")
-
-    def new_features(self, run: RunContext) -> None:
-        self.told.append("news")
-
-    def run_done(self, run: RunContext) -> None:
-        self.told.append("run done")
-
-
-def test_observer_and_learner_hear_of_each_step_in_order() -> None:
-    recorder = Recorder()
-    run(*BEGIN, (FAULT_ON, "power"), (RULE, "use"), listener=recorder, observer=recorder)
-    assert recorder.told == [
-        "making Shop",
-        "started Shop",
-        "initialize first {} {}",
-        "done first 7 [['jars_0']]",
-        f"step {INITIALIZE} 0",
-        "initialize second {} {}",
-        "done second None []",
-        f"step {INITIALIZE} 0",
-        "fault power True",
-        f"step {FAULT_ON} 0",
-        "rule use {'jar': 'jars_0', 'size': 3} {'jar': 7, 'size': 3}",
-        "done use None []",
-        f"step {RULE} 0",
-        "ending",
-        "run done",
-    ]
-
-
-@pytest.mark.parametrize("where", ["use 7 3", "teardown"])
-def test_a_learner_hears_nothing_of_what_did_not_end_well(where: str) -> None:
-    Shop.fails = {where: LookupError()}
-    recorder = Recorder()
-    run(*BEGIN, (RULE, "use"), listener=recorder)
-    assert "run done" not in recorder.told
-    assert recorder.told.count(f"step {RULE} 0") == (where == "teardown")
-
-
-def test_a_checkpoint_takes_the_place_of_a_fresh_machine() -> None:
-    made: list[Shop] = []
-
-    def restore(context: RunContext) -> Shop:
-        machine = Shop()
-        context.begin(machine, driver.definition)
-        made.append(machine)
-        Shop.log.clear()
-        return machine
-
-    driver = make_driver(Shop)
-    driver.in_cpp = False
-    outcome = driver.execute(Steps(driver, (INITIALIZE, "first")), restore=restore)
-    assert outcome.steps == 1
-    assert len(made) == 1
-    assert Shop.log == ["first", "always holds", "teardown"], "its invariants were checked before it was kept"
-
-
 def test_a_rule_that_takes_too_long_is_named() -> None:
     class Slow(RuleBasedStateMachine):
         @rule()
@@ -421,44 +324,3 @@ def test_time_that_is_up_is_neither_failure_nor_rejection(in_cpp: bool) -> None:
     with pytest.raises(OutOfTime):
         driver.execute(step_source)
     assert Shop.log[-1] == "teardown"
-
-
-def test_the_loop_in_cpp_does_the_same() -> None:
-    steps: list[Any] = [
-        (INITIALIZE, 0, 0, []),
-        (FAULT_ON, 0, 1, []),
-        (INITIALIZE, 1, 2, []),
-        (RULE, 1, 3, []),
-        (RULE, 0, 4, []),
-    ]
-    logs = []
-    for in_cpp in (False, True):
-        Shop.log.clear()
-        driver = make_driver(Shop)
-        driver.in_cpp = in_cpp
-        replay = _native.Replay(_native.Tape.from_steps(steps))
-        outcome = driver.execute(replay)
-        logs.append((list(Shop.log), outcome.status, outcome.steps, replay.rejected, replay.tape.hash()))
-    assert logs[0] == logs[1]
-    assert logs[0][3] == 1, "a rule whose precondition is false"
-
-
-@pytest.mark.parametrize("fails", ["", "use 7 3", "teardown"])
-def test_only_what_the_program_runs_can_be_ended_by_an_alarm(fails: str) -> None:
-    driver = make_driver(Shop)
-    driver.in_cpp = False
-    seen: list[tuple[str, bool]] = []
-
-    class Watcher(Recorder):
-        def ending(self) -> None:
-            seen.append(("ending", driver.watchdog.armed))
-
-        def run_done(self, run: RunContext) -> None:
-            seen.append(("run done", driver.watchdog.armed))
-
-    Shop.fails = {fails: LookupError()} if fails else {}
-    recorder = Watcher()
-    driver.execute(Steps(driver, *BEGIN, (RULE, "use")), listener=recorder, observer=recorder)
-    assert seen == [("ending", False)] + [("run done", False)] * (not fails)
-    assert Shop.log[-1] == "teardown"
-    assert not driver.watchdog.armed

@@ -15,7 +15,7 @@ from ordeal._engine.execution.driver import RULE
 from ordeal._engine.execution.fork_messages import ForkedRunResult, Seen
 from ordeal._engine.execution.fork_server import ForkedRunListener, ForkServer
 from ordeal._engine.execution.machine import make_driver
-from ordeal._engine.isolation.channel import Channel, ChannelError
+from ordeal._engine.isolation.channel import ChannelError
 from ordeal._engine.isolation.child import can_supervise
 from ordeal._engine.search.run_loop import make_session
 
@@ -170,11 +170,6 @@ def test_what_is_said_out_of_turn_is_refused(messages: tuple[tuple[Any, ...], ..
         told(*messages)
 
 
-def test_a_run_may_speak_before_it_is_said_to_have_started() -> None:
-    ending, sent = served((BRANCH, NEXT), (HOLDER, ("started", BRANCH)), (BRANCH, ("reject",)), (HOLDER, ("gone", 4)))
-    assert (ending, sent) == (4, [("reply", STEP)])
-
-
 @pytest.mark.parametrize(
     "messages",
     [
@@ -291,18 +286,3 @@ def test_crafted_messages_end_in_a_lost_process_and_nothing_else() -> None:
             held.run(session, Telling(session))
         session.end_run()
         tried += channel.received
-
-
-def test_messages_tell_which_process_they_are_of() -> None:
-    here, there = Channel.pair()
-    here.identify_senders()
-    child = os.fork()
-    if child == 0:
-        there.send("from a child")
-        os._exit(0)
-    os.waitpid(child, 0)
-    there.send("from here")
-    assert (here.receive(), here.sender) == (["from a child"], child)
-    assert (here.receive(), here.sender) == (["from here"], os.getpid())
-    here.close()
-    there.close()

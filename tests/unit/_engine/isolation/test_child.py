@@ -91,18 +91,6 @@ def test_of_a_fatal_signal_the_calls_of_the_user_are_told() -> None:
     assert "isolation/child.py" not in exit_status.stacks
 
 
-def say_two_things(channel: Channel) -> None:
-    channel.send(1, "two")
-    channel.send(None)
-    os._exit(3)
-
-
-def test_it_says_what_it_has_to_say_before_its_end() -> None:
-    exit_status, said = outcome(say_two_things)
-    assert exit_status.code == 3
-    assert said == [[1, "two"], [None]]
-
-
 def take_memory(channel: Channel) -> None:
     try:
         taken = np.empty(512 * MEBIBYTE, np.uint8)  # asked for, and not filled
@@ -116,10 +104,6 @@ def test_memory_beyond_its_limit_is_refused_in_it_alone() -> None:
     exit_status, said = outcome(take_memory, memory=256 * MEBIBYTE)
     assert (exit_status.is_clean, said) == (True, [["no memory"]])
     assert len(np.empty(512 * MEBIBYTE, np.uint8)) == 512 * MEBIBYTE
-
-
-def test_without_a_limit_it_takes_what_it_wants() -> None:
-    assert outcome(take_memory)[1] == [[512 * MEBIBYTE]]
 
 
 def sleep(channel: Channel, journal: Any) -> None:
@@ -230,17 +214,6 @@ def test_its_journal_is_read_here() -> None:
     child.close()
 
 
-def test_whoever_has_news_first_is_not_waited_for_longer() -> None:
-    quiet, loud = Child(lambda channel, journal: time.sleep(600), Limits()), Child(sleep, Limits())
-    begun = time.monotonic()
-    wait_for([quiet, loud], SECONDS)
-    assert time.monotonic() - begun < SECONDS
-    assert quiet.messages() == []
-    assert len(loud.messages()) == 1
-    quiet.close()
-    loud.close()
-
-
 def sleeper(channel: Any) -> None:
     """Tell the number of this process, and sleep."""
     channel.send(os.getpid())
@@ -255,20 +228,6 @@ def said_by(child: Child, count: int = 1) -> list[int]:
         said += (int(str(number)) for (number,) in child.messages())
         time.sleep(0.001)
     return said
-
-
-def test_it_is_the_parent_of_the_process_and_in_another_group() -> None:
-    def tell(channel: Any, journal: Any) -> None:
-        channel.send(os.getppid())
-        channel.send(os.getpgrp())
-        channel.send(os.getpgid(os.getppid()))
-        time.sleep(600)
-
-    child = Child(tell, Limits())
-    reaper, group, group_of_warden = said_by(child, 3)
-    child.close()
-    assert reaper == child.reaper == group_of_warden
-    assert group not in (reaper, os.getpgrp())
 
 
 @pytest.mark.parametrize("ends", [True, False], ids=["by-itself", "killed"])
@@ -329,14 +288,6 @@ def test_it_hears_of_the_end_in_a_program_that_ignores_that_of_its_children() ->
         signal.signal(signal.SIGCHLD, before)
     assert exit_status == ChildExit(code=7)
     assert killed.exit_status == ChildExit(signal=signal.SIGKILL)
-
-
-def test_signals_are_blocked_in_neither_process_for_long() -> None:
-    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, ())
-    child = Child(lambda channel, journal: channel.send(len(signal.pthread_sigmask(signal.SIG_BLOCK, ()))), Limits())
-    assert said_by(child) == [len(blocked)]
-    child.close()
-    assert signal.pthread_sigmask(signal.SIG_BLOCK, ()) == blocked
 
 
 def hang() -> None:

@@ -17,13 +17,6 @@ from ordeal._engine.isolation.hangs import (
 )
 
 
-def test_without_being_adapted_every_limit_is_the_full_one() -> None:
-    limits = HangPolicy(30.0)
-    limits.learn({"act": 0.001})
-    assert limits.limit_of("act") == 30.0
-    assert HangPolicy(0.0).limit_of("act") == math.inf, "no limit"
-
-
 def test_adapted_it_is_many_times_the_slowest_step_between_the_least_and_the_full_one() -> None:
     limits = HangPolicy(30.0)
     limits.learn({"act": 0.1, "tiny": 0.0001, "slow": 20.0})
@@ -39,12 +32,6 @@ def test_adapted_it_is_many_times_the_slowest_step_between_the_least_and_the_ful
     assert limits.limit_of("act") == 30.0
 
 
-def test_while_nothing_was_measured_nothing_is_adapted() -> None:
-    limits = HangPolicy(30.0)
-    with limits.adapted():
-        assert limits.limit_of("act") == 30.0
-
-
 def test_a_rule_that_is_known_to_hang_is_adapted_alone() -> None:
     limits = HangPolicy(30.0)
     limits.learn({"act": 0.0001, "wait": 0.0001})
@@ -52,33 +39,6 @@ def test_a_rule_that_is_known_to_hang_is_adapted_alone() -> None:
     limits.expect_hang("wait")
     assert (before, limits.expects_hangs) == (False, True)
     assert (limits.limit_of("wait"), limits.limit_of("act")) == (SECONDS_MIN, 30.0)
-
-
-def test_without_measured_steps_a_run_that_ended_well_says_how_long_they_took_at_most() -> None:
-    limits = HangPolicy(30.0)
-    limits.expect_hang("wait")
-    limits.learn_run(0.2)
-    limits.learn_run(0.1)
-    assert limits.limit_of("wait") == TIMES * 0.2
-
-
-def test_a_wrong_suspicion_does_not_lengthen_the_second_look() -> None:
-    limits = HangPolicy(30.0)
-    limits.begin_search(20.0, None)
-    before = limits.looks_for
-    with limits.hurried():
-        patience = limits.limit_of("act")
-        limits.grow()
-        assert limits.limit_of("act") == GROWTH * patience
-    assert limits.looks_for == before
-
-
-def test_limits_grow_also_from_the_least() -> None:
-    limits = HangPolicy(30.0)
-    limits.learn({"act": 0.0001})
-    with limits.adapted():
-        limits.grow()
-        assert limits.limit_of("act") == GROWTH * SECONDS_MIN
 
 
 @pytest.mark.parametrize(
@@ -146,15 +106,6 @@ def now(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     now = [50.0]
     monkeypatch.setattr(hangs, "monotonic", lambda: now[0])
     return now
-
-
-def test_a_watched_clock_begins_at_zero_and_goes_on_with_the_real_one(now: list[float]) -> None:
-    clock = WatchedClock()
-    seen = [clock.seconds()]
-    for _ in range(4):
-        now[0] += 0.125
-        seen.append(clock.seconds())
-    assert seen == [0.0, 0.125, 0.25, 0.375, 0.5]
 
 
 def test_a_watched_clock_goes_on_a_little_for_a_long_time_without_a_look(now: list[float]) -> None:

@@ -12,7 +12,7 @@ from ordeal._engine.isolation.working_folder import WorkingFolder
 from ordeal._engine.parallel.merged import MergedProgress
 from ordeal._engine.parallel.state import ParallelState
 from ordeal._engine.search.search import Search
-from ordeal._engine.storage.state_file import read_state, write_state
+from ordeal._engine.storage.state_file import write_state
 from ordeal.errors import StateError
 from ordeal.result import NoteKind
 
@@ -31,28 +31,6 @@ def part_of(seed: int) -> bytes:
 def parts_of(workers: int, **options: Any) -> tuple[ParallelState, MergedProgress]:
     union = MergedProgress(setup_for(Counter).names)
     return ParallelState(settings_for(Counter, **options), union, WorkingFolder(union.note), workers), union
-
-
-def test_it_is_written_once_all_have_said_what_they_know(tmp_path: Path) -> None:
-    path = tmp_path / "state"
-    state, union = parts_of(2, save_state_to=path)
-    state.keep(1, part_of(1))
-    assert not path.exists()
-    state.keep(0, part_of(0))
-    assert len(read_state(path)) == 2
-    assert list(union.notes) == []
-
-
-def test_as_many_workers_go_on_each_with_its_own_part_and_seed(tmp_path: Path) -> None:
-    path = tmp_path / "state"
-    parts = [part_of(10), part_of(11)]
-    write_state(path, parts)
-    state, union = parts_of(2, resume_from=path)
-    state.resume()
-    assert (state.seeds, state.parts) == ([10, 11], parts)
-    assert state.entries == []
-    assert len(union.findings) == 1
-    assert list(union.notes) == []
 
 
 def test_workers_of_another_number_share_it_and_say_so(tmp_path: Path) -> None:
@@ -85,16 +63,6 @@ def test_where_nobody_could_say_what_it_knew_that_is_noted_until_somebody_can(tm
     assert getattr(note, "kind", None) is NoteKind.STATE_NOT_SAVED
     assert not path.exists()
     state.keep(0, part_of(1))
-    assert list(union.notes) == []
-
-
-def test_nothing_is_written_where_that_was_not_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    state, union = parts_of(1)
-    state.keep(0, part_of(1))
-    state.save_again()
-    assert not state.is_wanted
-    assert list(tmp_path.iterdir()) == []
     assert list(union.notes) == []
 
 

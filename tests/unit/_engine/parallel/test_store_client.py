@@ -12,13 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, rule
 
 from ordeal._engine.coverage.targets import Target, resolve_targets
 from ordeal._engine.parallel.store_client import (
-    ENTRIES_MAX,
-    IMPORTED_SHARE,
-    SYNC_SECONDS,
-    SYNCS_PER_SECOND,
-    ImportBudget,
     namespace_of,
-    sync_seconds,
 )
 from ordeal.errors import StoreError
 from ordeal.explore import Explorer
@@ -120,19 +114,6 @@ def test_a_store_that_cannot_be_joined_is_an_error(tmp_path: Path) -> None:
     for url in (f"dir://{tmp_path / 'file'}", "redis://127.0.0.1:1/0", "ftp://host/0"):
         with pytest.raises(StoreError):
             explore(url, Quick)
-
-
-def test_all_members_together_ask_the_store_so_often_in_a_second() -> None:
-    assert sync_seconds(1) == sync_seconds(100) == SYNC_SECONDS
-    assert 1_000 / sync_seconds(1_000) == 5_000 / sync_seconds(5_000) == SYNCS_PER_SECOND
-
-
-def test_of_the_runs_at_most_a_twentieth_are_imported() -> None:
-    budget = ImportBudget(workers=4)
-    taken = [budget.spend(runs) for runs in range(0, 10_000, 130)]
-    assert 4 * sum(taken) <= IMPORTED_SHARE * 10_000
-    assert 4 * sum(taken) >= 0.9 * IMPORTED_SHARE * 9_900
-    assert ImportBudget(workers=1).spend(10**9) == ENTRIES_MAX
 
 
 TEST = """

@@ -21,21 +21,6 @@ def edges_of(answers: list[tuple[int, list[Update]]]) -> dict[int, list[int]]:
 
 
 class TestAsItComes:
-    def test_a_worker_hears_once_what_the_others_told(self) -> None:
-        exchange = ImmediateExchange(3)
-        exchange.report(0, update(1), last=False)
-        assert edges_of(exchange.answers()) == {0: []}
-        exchange.report(1, update(2), last=False)
-        assert edges_of(exchange.answers()) == {1: [1]}
-        exchange.report(0, update(3), last=False)
-        exchange.report(1, update(4), last=False)
-        assert edges_of(exchange.answers()) == {0: [2, 4], 1: [3]}
-
-    def test_who_told_its_last_waits_for_nothing(self) -> None:
-        exchange = ImmediateExchange(2)
-        exchange.report(0, update(1), last=True)
-        assert exchange.answers() == []
-
     def test_a_new_process_hears_what_the_one_before_did_not(self) -> None:
         exchange = ImmediateExchange(2)
         exchange.report(1, update(1), last=False)
@@ -54,52 +39,8 @@ class TestAsItComes:
         exchange.report(1, update(3), last=True)
         assert edges_of(exchange.answers()) == {0: [3]}
 
-    def test_one_that_only_tells_is_heard_by_all_again_and_again(self) -> None:
-        exchange = ImmediateExchange(1)
-        for number in range(2):
-            exchange.report(1, Update((number,), b""), last=True)
-        exchange.report(0, Update((9,), b""), last=False)
-        assert exchange.answers() == [(0, [Update((0,), b""), Update((1,), b"")])]
-
-    def test_finds_are_urgent_and_edges_are_not(self) -> None:
-        exchange = ImmediateExchange(2)
-        exchange.report(0, Update((1,), b""), last=False)
-        assert not exchange.has_entries_for(1)
-        exchange.report(0, Update((), b"find"), last=False)
-        assert exchange.has_entries_for(1)
-        assert not exchange.has_entries_for(0)
-        exchange.report(1, Update((), b""), last=False)
-        exchange.answers()
-        assert not exchange.has_entries_for(1)
-
 
 class TestInRounds:
-    def test_a_round_brings_what_the_others_told_in_the_one_before(self) -> None:
-        exchange = RoundExchange(2)
-        exchange.report(0, update(1), last=False)
-        exchange.report(1, update(2), last=False)
-        assert edges_of(exchange.answers()) == {0: [], 1: []}
-        exchange.report(0, update(3), last=False)
-        assert edges_of(exchange.answers()) == {0: [2]}
-        exchange.report(1, update(4), last=False)
-        assert edges_of(exchange.answers()) == {1: [1]}
-
-    def test_a_worker_waits_for_one_that_is_more_than_a_round_behind(self) -> None:
-        exchange = RoundExchange(2)
-        exchange.report(0, update(1), last=False)
-        assert edges_of(exchange.answers()) == {0: []}
-        exchange.report(0, update(2), last=False)
-        assert exchange.answers() == []
-        exchange.report(1, update(3), last=False)
-        assert edges_of(exchange.answers()) == {0: [3], 1: []}
-
-    def test_nobody_waits_for_one_that_is_done(self) -> None:
-        exchange = RoundExchange(2)
-        exchange.report(1, update(9), last=True)
-        for number, heard in enumerate([[], [9], [], []]):
-            exchange.report(0, update(number), last=False)
-            assert edges_of(exchange.answers()) == {0: heard}
-
     def test_what_is_heard_does_not_depend_on_who_is_faster(self) -> None:
         histories = set()
         for order in sorted(set(itertools.permutations([0, 0, 0, 1, 1, 1, 2, 2, 2]))):
@@ -136,15 +77,6 @@ NAMES: _native.MachineNames = (["climb"], [], [], [])
 
 def packed(count: int) -> bytes:
     return _native.encode_entries(NAMES, [_native.SharedEntry(_native.Tape()) for _ in range(count)])
-
-
-def test_edges_and_finds_add_up() -> None:
-    known = KnownCoverage()
-    known.add([3, 1], packed(2))
-    known.add([1, 2], b"")
-    known.add([], packed(1))
-    assert known.edges == {1, 2, 3}
-    assert len(known.entries(NAMES)) == 3
 
 
 def test_of_too_many_finds_the_newest_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:

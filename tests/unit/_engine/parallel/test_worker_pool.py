@@ -15,11 +15,11 @@ from ordeal._engine.isolation.channel import Channel
 from ordeal._engine.isolation.working_folder import WorkingFolder
 from ordeal._engine.parallel import worker_pool
 from ordeal._engine.parallel.merged import MergedProgress
-from ordeal._engine.parallel.messages import DONE, ERROR, FAILED, WorkerEnd, WorkerError, pack_keys
+from ordeal._engine.parallel.messages import DONE, ERROR, FAILED, WorkerError
 from ordeal._engine.parallel.state import ParallelState
 from ordeal._engine.parallel.sync import Sharing
 from ordeal._engine.parallel.worker import WorkerJob
-from ordeal._engine.parallel.worker_pool import FALSE_STARTS_MAX, WorkerOptions, WorkerPool, edge_bytes
+from ordeal._engine.parallel.worker_pool import FALSE_STARTS_MAX, WorkerOptions, WorkerPool
 from ordeal._engine.triage.messages import pack
 from ordeal.errors import MachineError, OrdealError
 from ordeal.explore import Explorer, Tuning
@@ -74,12 +74,6 @@ def make(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Pool]]:
         each.pool.close()
 
 
-def ends(job: WorkerJob, channel: Channel, journal: _native.Journal) -> None:
-    """It has no more runs to make, and knows nothing."""
-    entries = _native.encode_entries(([], [], [], []), [])
-    channel.send(DONE, pack(WorkerEnd(reason="patience")), b"", pack_keys([]), entries, b"")
-
-
 def dies(job: WorkerJob, channel: Channel, journal: _native.Journal) -> None:
     os._exit(9)
 
@@ -96,12 +90,6 @@ def fails_after_its_second_run(job: WorkerJob, channel: Channel, journal: _nativ
 
 @pytest.mark.forks
 class TestEndings:
-    def test_those_that_come_to_their_end_say_why(self, make: Callable[..., Pool]) -> None:
-        pool = make(ends, workers=2)
-        pool.search()
-        assert pool.pool.reasons() == ["patience", "patience"]
-        assert list(pool.union.notes) == []
-
     def test_one_that_always_ends_before_its_first_run_is_given_up(self, make: Callable[..., Pool]) -> None:
         pool = make(dies)
         pool.search()
@@ -126,12 +114,6 @@ class TestEndings:
         assert pool.pool.reasons() == ["max_runs"]
         assert pool.union.earlier(0).processes == 6  # more than may start in vain
 
-    def test_none_begins_anew_when_the_time_is_up(self, make: Callable[..., Pool]) -> None:
-        pool = make(dies_in_its_second_run)
-        pool.search(seconds=0.0)
-        assert pool.pool.reasons() == ["time"]
-        assert pool.union.earlier(0).processes == 1
-
     def test_one_that_goes_on_is_cut_off(self, make: Callable[..., Pool]) -> None:
         pool = make(lambda job, channel, journal: time.sleep(600))
         began = time.monotonic()
@@ -140,12 +122,6 @@ class TestEndings:
         assert time.monotonic() - began < 300
         assert pool.pool.reasons() == ["time"]
         assert list(pool.union.notes) == []  # it ran no step that would have to be named
-
-    def test_those_that_have_not_begun_do_not_after_a_stop(self, make: Callable[..., Pool]) -> None:
-        pool = make(ends, workers=3)
-        pool.pool.stop()
-        assert pool.pool.reasons() == ["interrupted"] * 3
-        assert not pool.pool.goes_on
 
 
 @pytest.mark.forks
@@ -183,29 +159,6 @@ class TestWhatTheyTell:
             make(breaks).search()
         assert type(caught.value) is raised
         assert caught.value.hint == "add one"
-
-
-def test_the_runs_of_all_workers_have_numbers_of_their_own(make: Callable[..., Pool]) -> None:
-    pool = make(ends, workers=3).pool
-    numbers = [pool.number_of(worker, run) for run in range(1, 5) for worker in range(3)]
-    assert numbers == list(range(1, 13))
-
-
-@pytest.mark.parametrize(
-    ("source", "memory"),
-    [
-        (0, _native.SharedEdges.DEFAULT_BYTES),
-        (_native.SharedEdges.DEFAULT_BYTES, _native.SharedEdges.DEFAULT_BYTES),
-        (_native.SharedEdges.DEFAULT_BYTES + 1, 2 * _native.SharedEdges.DEFAULT_BYTES),
-        (10**15, _native.SharedEdges.BYTES_MAX),
-    ],
-)
-def test_memory_for_edges_is_a_power_of_two_that_holds_the_source(
-    source: int, memory: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(worker_pool, "source_bytes", lambda targets: source)
-    assert edge_bytes([]) == memory
-    assert memory & (memory - 1) == 0
 
 
 def test_a_step_that_takes_long_is_no_lack_of_progress(monkeypatch: pytest.MonkeyPatch) -> None:

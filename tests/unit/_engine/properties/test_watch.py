@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -114,17 +113,6 @@ def test_the_tracker_is_left_as_it_was(active: bool) -> None:
         assert not tracker.nearer
 
 
-def test_the_tracker_is_left_as_it_was_after_an_interrupt() -> None:
-    def interrupt(_: object) -> None:
-        signal.raise_signal(signal.SIGINT)
-
-    result = explore(Tank, progress=interrupt)
-    assert result.stopped_reason == "interrupted"
-    assert result.properties
-    assert not tracker.active
-    assert tracker.results == []
-
-
 def test_cells_are_told() -> None:
     class Cells(ChaosTest):
         @rule()
@@ -188,21 +176,6 @@ def test_what_became_true_in_a_fork_came_nearer() -> None:
         assert watch.take_nearer() == ["full"]
         watch.absorb(elsewhere.snapshot())
         assert not watch.take_nearer()
-
-
-def test_a_checkpoint_is_outdone_when_no_property_needs_it() -> None:
-    watch = PropertyWatch()
-    assert watch.superseded(["x", "y"], 1) == []
-    assert watch.superseded(["x"], 2) == []
-    assert watch.superseded(["y"], 3) == [1]
-    assert watch.superseded(["x", "y"], 4) == [2, 3]
-
-
-def test_a_checkpoint_that_is_worth_more_is_never_outdone() -> None:
-    watch = PropertyWatch()
-    assert watch.superseded(["x"], 0) == []
-    assert watch.superseded(["x"], 2) == []
-    assert watch.superseded([], 3) == []
 
 
 class Counting(ChaosTest):

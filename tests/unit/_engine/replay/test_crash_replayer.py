@@ -7,7 +7,7 @@ import signal
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import pytest
 from hypothesis import strategies as st
@@ -28,7 +28,6 @@ from ordeal._hypothesis.randoms import GlobalRandoms
 from ordeal.chaos import ChaosTest
 from ordeal.errors import TraceError
 from ordeal.explore import Explorer
-from ordeal.faults import Fault, LambdaFault
 from ordeal.result import Failure, SeedStatus
 from ordeal.trace import Trace, generate_tests, lower, rerun, shrink
 
@@ -55,25 +54,6 @@ class Exiting(ChaosTest):
     def check(self, data: Any) -> None:
         if self.sum > 8 and data.draw(st.integers(0, 9)) > 5:
             os._exit(3)
-
-
-def switch_off() -> None:
-    pass
-
-
-class Faulty(ChaosTest):
-    """Ends its process only while its fault is on."""
-
-    on: ClassVar[bool] = False
-    faults: ClassVar[list[Fault]] = [
-        LambdaFault("harmless", switch_off, switch_off),
-        LambdaFault("power", lambda: setattr(Faulty, "on", True), lambda: setattr(Faulty, "on", False)),
-    ]
-
-    @rule()
-    def step(self) -> None:
-        if Faulty.on:
-            os.abort()
 
 
 def crash_of(machine: type[ChaosTest], *, runs: int = 3, **options: Any) -> Failure:

@@ -40,19 +40,3 @@ def test_all_aids_together_take_a_share() -> None:
         ledger.spend(spent)
         assert sum(one.bought) + sum(other.bought) <= spent / SHARE
     assert 300 <= sum(other.bought) <= sum(one.bought) + 70
-
-
-def test_a_large_piece_is_saved_up_for() -> None:
-    small, large = Pieces(*[10] * 50), Pieces(100)
-    ledger = ledger_of(small, large)
-    for spent in range(0, 3_000, 10):
-        ledger.spend(spent)
-    assert large.bought
-
-
-def test_what_is_saved_up_for_does_not_hold_up_what_is_offered_later() -> None:
-    later, large = Pieces(None, 10), Pieces(1000)
-    ledger = ledger_of(later, large)
-    ledger.spend(100)
-    ledger.spend(200)
-    assert later.bought == [10]

@@ -35,17 +35,6 @@ def search_of(targets: list[str], **options: Any) -> Search:
     return Search(settings_for(Plain, **options), make_driver(Plain), resolve_targets(targets))
 
 
-def test_without_targets_nothing_is_watched() -> None:
-    search = search_of([])
-    monitoring = search.monitoring
-    assert monitoring.monitor is None
-    with monitoring.started(), monitoring.hidden():
-        monitoring.begin_run(1, search.progress)
-        monitoring.learn_files(0, search.progress)
-    assert search.progress.rule_files == {}
-    assert not monitoring.learns_files
-
-
 @pytest.mark.parametrize(("coverage", "level"), [("auto", "counts"), ("counts", "counts"), ("novelty", "novelty")])
 def test_the_level_is_the_one_that_was_asked_for(make_module: MakeModule, coverage: str, level: str) -> None:
     make_module(CODE, "sut")
@@ -60,39 +49,6 @@ def watched(make_module: MakeModule) -> tuple[Any, Search, Monitoring, _native.M
     monitor = search.monitoring.monitor
     assert monitor is not None
     return module, search, search.monitoring, monitor
-
-
-def test_code_counts_while_it_is_started_and_not_hidden(make_module: MakeModule) -> None:
-    module, search, monitoring, monitor = watched(make_module)
-    module.touched(0)
-    assert search.coverage.edges_seen == 0
-    with monitoring.started():
-        monitor.begin_run(full=True)
-        with monitoring.hidden():
-            module.touched(0)
-        assert search.coverage.edges_seen == 0
-        module.touched(0)
-        seen = search.coverage.edges_seen
-        assert seen > 0
-    module.touched(1)
-    assert search.coverage.edges_seen == seen
-
-
-def test_what_is_hidden_is_seen_again_after_an_error(make_module: MakeModule) -> None:
-    module, search, monitoring, monitor = watched(make_module)
-    with monitoring.started():
-        monitor.begin_run(full=True)
-        with pytest.raises(KeyError), monitoring.hidden():
-            raise KeyError
-        module.touched(0)
-        assert search.coverage.edges_seen > 0
-
-
-def test_it_is_stopped_after_an_error_and_can_start_again(make_module: MakeModule) -> None:
-    _, _, monitoring, _ = watched(make_module)
-    for _ in range(2):
-        with pytest.raises(KeyError), monitoring.started():
-            raise KeyError
 
 
 def test_where_other_tools_leave_no_way_to_watch_that_is_the_error(make_module: MakeModule) -> None:

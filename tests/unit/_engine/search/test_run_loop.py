@@ -26,8 +26,3 @@ def test_a_long_search_is_sampled_from_its_begin_to_its_end() -> None:
     assert KEPT_MAX / 2 <= len(kept) <= KEPT_MAX
     assert kept[0] == 1
     assert kept[-1] > 4.9 * KEPT_MAX * EACH
-
-
-def test_a_run_that_is_rejected_makes_way_for_the_next() -> None:
-    sample = Sample()
-    assert [sample.takes(run_id, []) for run_id in (1, 5, 6, 20)] == [True, True, False, True]

@@ -90,26 +90,6 @@ def run(search: Search, log: Log) -> StoppedReason:
         return search.run(log)
 
 
-def test_the_listener_hears_of_each_run_before_and_after_it() -> None:
-    log = Log()
-    search = search_of(Quiet, max_runs=2)
-    assert run(search, log) == "max_runs"
-    assert log.heard == ["begin", "between", "made", "between", "made", "between"]
-    assert search.tally.runs == 2
-
-
-def test_a_failure_is_told_before_it_is_confirmed_and_then_only_counted() -> None:
-    log = Log()
-    search = search_of(Failing, max_runs=3)
-    run(search, log)
-    assert log.heard == [
-        "begin", "between", "failing", "judged", "made", "between", "made", "between", "made", "between",
-    ]  # fmt: skip
-    (finding,) = search.findings.all()
-    assert (finding.count, finding.origin.run_id) == (3, 1)
-    assert log.verdicts == [(finding.bucket, Confirmation.CONFIRMED)]
-
-
 def test_no_clock_decides_what_is_explored_where_the_number_of_runs_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
     def tapes(seconds: Callable[[], float]) -> list[int]:
         monkeypatch.setattr("ordeal._engine.search.search.monotonic", seconds)
@@ -123,20 +103,6 @@ def test_no_clock_decides_what_is_explored_where_the_number_of_runs_ends_it(monk
     clock = itertools.count(step=1.5)
     slow = tapes(lambda: next(clock) * (1 + next(clock) % 7))
     assert slow == tapes(itertools.count(step=1e-6).__next__)
-
-
-def test_no_runs_are_no_runs() -> None:
-    log = Log()
-    search = search_of(Quiet, max_runs=0)
-    assert run(search, log) == "max_runs"
-    assert log.heard == ["begin", "between"]
-    assert search.tally.runs == 0
-
-
-def test_the_listener_can_end_it_between_two_runs() -> None:
-    search = search_of(Quiet, max_runs=100)
-    assert run(search, Log(lambda runs: "interrupted" if runs == 3 else None)) == "interrupted"
-    assert search.tally.runs == 3
 
 
 def test_time_ends_it_after_the_run_that_is_under_way(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -153,12 +119,6 @@ def test_time_ends_it_after_the_run_that_is_under_way(monkeypatch: pytest.Monkey
     assert run(search, log) == "time"
     assert log.heard[-2:] == ["made", "between"]
     assert "cut off" not in log.heard
-
-
-def test_no_time_is_no_run_and_the_number_of_runs_comes_before_the_time() -> None:
-    assert run(search := search_of(Quiet, max_time=0.0), Log()) == "time"
-    assert search.tally.runs == 0
-    assert run(search_of(Quiet, max_time=0.0, max_runs=0), Log()) == "max_runs"
 
 
 def test_one_that_cuts_off_ends_in_the_middle_of_a_run_which_is_forgotten() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 import threading
 from pathlib import Path
@@ -12,14 +11,11 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-import ordeal._native as _native
 from ordeal import ChaosTest
 from ordeal._engine.execution.machine import make_driver
 from ordeal._engine.isolation import hangs
 from ordeal._engine.isolation.child import can_supervise
 from ordeal._engine.search import search
-from ordeal._engine.search.checkpoints import KeptState
-from ordeal._engine.search.run_loop import RunLoop
 from ordeal._engine.search.search import Search
 from ordeal.assertions import sometimes
 from ordeal.config.options import ExplorationOptions
@@ -152,28 +148,6 @@ def test_a_bucket_counts_once_in_a_run_and_its_steps_are_not_on_the_tape() -> No
     passed = [step for tape in tapes for step in tape[:-1]]
     assert len(passed) > 100
     assert not any(choices == [True] for _, _, _, arguments in passed for _, choices in arguments)
-
-
-def test_a_second_failure_in_a_run_begins_at_a_copy_of_where_the_run_had_gone_back(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    kept: list[tuple[int, int]] = []
-
-    start_again = RunLoop._start_again
-
-    def watched(self: RunLoop, spec: _native.RunSpec) -> KeptState | None:
-        start = start_again(self, spec)
-        if start is not None and start.steps > spec.prefix_steps:
-            kept.append((start.steps, self._session.prefix_left))
-        return start
-
-    monkeypatch.setattr(RunLoop, "_start_again", watched)
-    search = Search(settings_for(Store, max_runs=60, steps_per_run=50), make_driver(Store), [])
-    with search.prepared():
-        search.run(Log())
-    assert len(kept) > 20
-    assert all(steps <= left for steps, left in kept)
-    assert any(steps < left for steps, left in kept)
 
 
 def test_no_copy_is_used_of_a_state_whose_steps_are_taken_back() -> None:
@@ -403,14 +377,6 @@ def test_a_worker_that_ends_in_a_step_has_no_run_to_go_on_with_and_the_search_go
     buckets = {failure.bucket.partition(" ")[0] for failure in result.failures}
     assert buckets == {"ProcessExitError(3)", "AssertionError"}
     assert result.total_runs == 12
-
-
-def test_runs_of_a_machine_without_failures_are_as_they_were() -> None:
-    class Fine(RuleBasedStateMachine):
-        @rule(value=st.integers(0, 3))
-        def act(self, value: int) -> None: ...
-
-    assert all(len(tape) for tape in itertools.islice(runs_of(Fine, 20), 20))
 
 
 def test_a_loop_of_many_lines_is_one_failure_in_each_search() -> None:

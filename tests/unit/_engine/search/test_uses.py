@@ -11,7 +11,7 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import precondition
 
-from ordeal._engine.search.uses import FaultUses, add_counts, fault_uses_of, rule_uses_of
+from ordeal._engine.search.uses import add_counts, fault_uses_of, rule_uses_of
 from ordeal._report.exploration import json_report
 from ordeal.chaos import ChaosTest
 from ordeal.explore import Explorer
@@ -73,22 +73,6 @@ def test_replays_are_not_counted() -> None:
         result = Explorer(machine(fault, fails=True), seed=3, workers=1).run(max_runs=40)
     assert result.failures
     assert result.faults[0].runs <= 40
-
-
-def test_paused_and_gone_on_with() -> None:
-    fault = numerical.corrupted_floats()
-    uses = FaultUses([fault])
-    uses.set_paused(True)
-    with fault:
-        fault.value()
-    fault.reset()
-    uses.set_paused(False)
-    assert uses.counts() == {fault.name: [0, 0, 0]}
-    with fault:
-        fault.value()
-    fault.reset()
-    uses.restore({fault.name: [5, 6, 7]})
-    assert uses.counts() == {fault.name: [6, 7, 8]}
 
 
 class Answers(ChaosTest):

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule
 
 import ordeal._native as _native
-from ordeal._engine.isolation.watchdog import OutOfTime
 from ordeal._engine.replay.loading import load_for_replay
 from ordeal._engine.trace_view import why
 from ordeal._engine.trace_view.recording import record_view
@@ -23,7 +22,6 @@ from ordeal.explore import Explorer
 
 from ...samples import explained as sample
 from ...samples.decided import PUZZLES, RareArgument, WrongMode
-from ...samples.explained import explained
 
 
 def found_in(machine: Any, **limits: Any) -> Any:
@@ -47,37 +45,9 @@ def variants() -> Iterator[Variants]:
         yield found
 
 
-@pytest.fixture
-def late() -> Iterator[Variants]:
-    """Variants whose deadline has come."""
-    with variants_of(sample.trace(), sample.Desk, deadline=0.0) as found:
-        yield found
-
-
-def test_a_variant_fails_alike_or_passes(variants: Variants) -> None:
-    same = variants.run(variants.tape)
-    assert variants.fails_alike(same)
-    assert not variants.fails_alike(variants.run(variants.tape.subset([at != 3 for at in range(len(variants.tape))])))
-    assert not variants.fails_alike(variants.run(variants.with_choice(4, 1, 9)))
-    assert variants.fails_alike(variants.run(variants.with_choice(4, 1, 11)))
-
-
-def test_without_time_nothing_runs_and_nothing_is_said(late: Variants) -> None:
-    with pytest.raises(OutOfTime):
-        late.run(late.tape)
-    assert why.likelihood(late) == ([], [])
-    assert why.variations(late, [step.arguments for step in explained().steps]) == []
-
-
 def test_nothing_is_explained_where_that_is_not_wanted() -> None:
     view = record_view(sample.trace(), likelihood=False)
     assert view.chances == []
-
-
-@pytest.mark.parametrize(("size", "kept"), [(3, 3), (41, 41), (500, 41)])
-def test_of_many_positions_some_are_tried_with_the_ends(size: int, kept: int) -> None:
-    tried = why.spread(range(size))
-    assert (len(set(tried)), tried[0], tried[-1]) == (kept, 0, size - 1)
 
 
 # -- when it was decided
@@ -105,12 +75,6 @@ def test_the_step_that_decided_is_named(puzzle: Any, monkeypatch: pytest.MonkeyP
 def test_nine_of_ten_puzzles() -> None:
     right = [puzzle for puzzle in PUZZLES if largest_rise(puzzle)[0] == puzzle.DECIDED_BY]
     assert len(right) >= 9
-
-
-@pytest.mark.parametrize(("failed", "steps"), [([0, 4, 4, 10], [1, 3]), ([0, 1, 3, 3], [2]), ([5, 5], []), ([5], [])])
-def test_a_jump_decides_and_else_the_largest_rise(failed: list[int], steps: list[int]) -> None:
-    shares = [FailShare(steps=at, runs=10, failed=count) for at, count in enumerate(failed)]
-    assert why.decided(shares) == steps
 
 
 # -- what may vary

@@ -15,13 +15,11 @@ from hypothesis.stateful import RuleBasedStateMachine, rule
 
 from ordeal._engine.isolation.working_folder import WorkingFolder
 from ordeal._engine.replay.crash_replayer import Crash
-from ordeal._engine.replay.replayer import Replayer
 from ordeal._engine.triage import executors
-from ordeal._engine.triage.executors import Executor, Here, JobEnd, OwnProcesses, Task
+from ordeal._engine.triage.executors import JobEnd, OwnProcesses, Task
 from ordeal._engine.triage.jobs import Job, Send
-from ordeal._engine.triage.messages import Message, NotInDatabase, SeedBegun, Shrinking, pack_message
+from ordeal._engine.triage.messages import Message, NotInDatabase, SeedBegun, pack_message
 from ordeal._engine.triage.setup import JobContext, ReplaySetup
-from ordeal._hypothesis.randoms import GlobalRandoms
 
 from ...samples.triaged import setup_for, tape_for
 
@@ -136,35 +134,6 @@ def quickly(seconds: float = 300.0) -> Iterator[None]:
     assert time.monotonic() - began < seconds, "it waited for what sleeps ten minutes"
 
 
-class TestBothPlaces:
-    @pytest.fixture(params=["here", "own processes"])
-    def executor(self, request: pytest.FixtureRequest, setup: ReplaySetup) -> Executor:
-        if request.param == "own processes":
-            return own_processes(setup)
-        randoms = GlobalRandoms()
-        return Here(JobContext(setup, replayer=Replayer(setup.driver, setup.bucketer(), randoms), randoms=randoms))
-
-
-def test_here_a_jobs_error_gets_out_and_what_comes_after_it_does_not_run(setup: ReplaySetup, log: Log) -> None:
-    def failing(_context: JobContext, send: Send) -> None:
-        send(NotInDatabase("before"))
-        raise LookupError
-
-    context = JobContext(setup, replayer=Replayer(setup.driver, setup.bucketer(), GlobalRandoms()))
-    with pytest.raises(LookupError):
-        Here(context).run([log.task("a", failing), log.task("b", saying("never"))])
-    assert log.heard == [("a", NotInDatabase("before"))]
-    assert log.endings == {}
-
-
-def test_here_what_is_left_after_ctrl_c_is_done_and_in_own_processes_it_is_not(setup: ReplaySetup, log: Log) -> None:
-    context = JobContext(setup, replayer=Replayer(setup.driver, setup.bucketer(), GlobalRandoms()))
-    own_processes(setup).finish([log.task("own", saying("x"))])
-    Here(context).finish([log.task("here", saying("x"))])
-    assert log.heard == [("here", NotInDatabase("x"))]
-    assert log.endings == {"here": (JobEnd.DONE, None)}
-
-
 class TestOwnProcesses:
     @pytest.mark.parametrize(
         ("step", "error", "bucket"),
@@ -188,22 +157,6 @@ class TestOwnProcesses:
         assert (type(crash.error).__name__, crash.bucket, len(crash.tape)) == (error, bucket, 2)
         assert log.endings["b"] == (JobEnd.DONE, None)
 
-    def test_a_process_that_ends_in_no_run_has_no_crash(self, setup: ReplaySetup, log: Log) -> None:
-        def leaving(_context: JobContext, send: Send) -> None:
-            send(NotInDatabase("last words"))
-            os._exit(1)
-
-        own_processes(setup).run([log.task("a", leaving)])
-        assert log.of("a") == [NotInDatabase("last words")]
-        assert log.endings == {"a": (JobEnd.LOST, None)}
-
-    def test_a_job_that_raises_is_lost_and_the_next_one_runs(self, setup: ReplaySetup, log: Log) -> None:
-        def failing(_context: JobContext, _send: Send) -> None:
-            raise LookupError
-
-        own_processes(setup).run([log.task("a", failing), log.task("b", saying("on"))])
-        assert log.endings == {"a": (JobEnd.LOST, None), "b": (JobEnd.DONE, None)}
-
     def test_a_job_that_takes_too_long_is_ended_and_what_it_had_told_is_kept(
         self, setup: ReplaySetup, log: Log
     ) -> None:
@@ -213,20 +166,6 @@ class TestOwnProcesses:
         assert isinstance(told, SeedBegun)
         assert not exists(told.path)
         assert log.endings == {"a": (JobEnd.LATE, None)}
-
-    def test_so_many_run_at_the_same_time_and_no_more(self, setup: ReplaySetup, log: Log, tmp_path: Path) -> None:
-        def meeting(name: str) -> Job:
-            def job(_context: JobContext, send: Send) -> None:
-                (tmp_path / name).touch()
-                deadline = time.monotonic() + 60.0
-                while len(list(tmp_path.iterdir())) < 2 and time.monotonic() < deadline:
-                    time.sleep(0.005)
-                send(Shrinking(len(list(tmp_path.iterdir())), 0, 0))
-
-            return job
-
-        own_processes(setup, workers=2).run([log.task(name, meeting(name)) for name in "ab"])
-        assert [message for _, message in log.heard] == [Shrinking(2, 0, 0)] * 2
 
     def test_ctrl_c_gets_out_and_leaves_no_process(self, setup: ReplaySetup, log: Log) -> None:
         the_other = Heard(log.task("b", sleeping))

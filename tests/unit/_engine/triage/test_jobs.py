@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any, ClassVar, NoReturn
 
 import pytest
@@ -17,7 +16,6 @@ from ordeal._engine.execution.bucket import ProcessExitError
 from ordeal._engine.isolation.hangs import HangPolicy
 from ordeal._engine.isolation.working_folder import WorkingFolder
 from ordeal._engine.replay.replayer import Replayer
-from ordeal._engine.seed_corpus.corpus import SeedCorpus
 from ordeal._engine.triage.executors import Here, OwnProcesses, Task
 from ordeal._engine.triage.findings import Finding
 from ordeal._engine.triage.jobs import Job, triage_finding
@@ -31,7 +29,6 @@ from ordeal._engine.triage.messages import (
 from ordeal._engine.triage.setup import JobContext, ReplaySetup
 from ordeal._hypothesis.randoms import GlobalRandoms
 from ordeal.chaos import ChaosTest
-from ordeal.trace import Trace
 
 from ...samples.triaged import finding_for, origin, setup_for, tape_for
 
@@ -50,7 +47,6 @@ class BrokenShrinker(_native.Shrinker):  # type: ignore[misc]
 
 
 LONG: list[str | tuple[str, dict[str, list[Any]]]] = ["rest", ("add", {"by": [6]}), "rest", ("add", {"by": [5]})]
-SHORT: list[str | tuple[str, dict[str, list[Any]]]] = [("add", {"by": [6]}), ("add", {"by": [5]})]
 
 
 class Counter(RuleBasedStateMachine):
@@ -140,14 +136,6 @@ class TestJudging:
         assert {tick.steps_before for tick in ticks} == {4}
         assert ticks[-1].steps == 2
 
-    @pytest.mark.forks
-    def test_own_processes_write_it_down_before_they_shrink_it(self, setup: ReplaySetup) -> None:
-        told = apart(setup, triage_finding(finding_for(setup, tape_for(setup.driver, *LONG)), shrink=True))
-        first, last = failures_of(told)
-        assert told[0] is first
-        assert (len(first.tape), first.failure.shrunk, len(last.tape)) == (4, False, 2)
-        assert len(failures_of(here(setup, triage_finding(finding_for(setup, first.tape), shrink=True)))) == 1
-
     def test_a_failed_check_of_the_shrinker_leaves_it_as_far_as_it_came(
         self, setup: ReplaySetup, run: Run, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -159,15 +147,6 @@ class TestJudging:
         assert failed.text == f"Shrinking of {finding.bucket} {why}"
         assert isinstance(last, FailureWritten)
         assert (len(last.tape), last.failure.shrunk, last.failure.flaky) == (3, True, False)
-
-    def test_a_failed_check_elsewhere_is_told_and_ends_the_job(
-        self, setup: ReplaySetup, run: Run, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        finding = finding_for(setup, tape_for(setup.driver, *LONG))
-        monkeypatch.setattr(Replayer, "run", raise_check)
-        told = run(setup, triage_finding(finding, shrink=True))
-        assert isinstance(told[-1], CheckFailed)
-        assert not failures_of(told)
 
     def test_a_flaky_one_that_comes_back_most_times_is_shrunk(self, setup: ReplaySetup, run: Run) -> None:
         finding = finding_for(setup, tape_for(setup.driver, *LONG))
@@ -250,28 +229,9 @@ class TestWhatEndsItsProcess:
         bucket = f"ProcessExitError({code}) at leave"
         return Finding(bucket, tape_for(setup.driver, *steps), origin(2), error)
 
-    def test_it_is_confirmed_shrunk_and_written_down_all_the_same(self, run: Run) -> None:
-        setup = setup_for(Leaving)
-        told = failures_of(run(setup, triage_finding(self.finding(setup, "rest", "leave"), shrink=True)))[-1]
-        assert (told.failure.rule_log, told.failure.flaky, len(told.tape)) == (["leave"], False, 1)
-
     def test_one_that_ends_otherwise_now_is_flaky_and_not_shrunk(self, run: Run) -> None:
         setup = setup_for(Leaving)
         told = run(setup, triage_finding(self.finding(setup, "rest", "leave", code=4), shrink=True))
         assert not [message for message in told if isinstance(message, Shrinking)]
         last = failures_of(told)[-1]
         assert (last.failure.flaky, len(last.tape)) == (True, 2)
-
-
-class TestSeeds:
-    @pytest.fixture
-    def seeds(self, setup: ReplaySetup, tmp_path: Path) -> list[Path]:
-        """Of two failures, the shorter one first."""
-        folder = tmp_path / "seeds"
-        paths = []
-        for steps in (["other"], SHORT):
-            (told,) = here(setup, triage_finding(finding_for(setup, tape_for(setup.driver, *steps)), shrink=False))
-            assert isinstance(told, FailureWritten)
-            assert isinstance(told.failure.trace, Trace)
-            paths.append(SeedCorpus(folder).save(told.failure.trace))
-        return paths

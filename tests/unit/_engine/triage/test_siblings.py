@@ -13,7 +13,7 @@ from msgspec import structs
 
 from ordeal._engine.replay.rerun import ReplayStatus, rerun
 from ordeal._engine.triage.jobs import bare_failure
-from ordeal._engine.triage.siblings import MANY, families, joined
+from ordeal._engine.triage.siblings import MANY, joined
 from ordeal._report.exploration import json_report
 from ordeal.explore import Explorer
 from ordeal.result import ExplorationResult, Failure, ShrinkSnapshot
@@ -122,11 +122,3 @@ class TestJoined:
         ((finding, failure),) = joined(judged)
         assert finding is judged[1][0]
         assert (finding.count, failure.count) == (2, 2)
-
-    def test_the_first_that_fails_each_time_leads(self) -> None:
-        judged = self.judged([APPEND, APPEND, OTHER, MOVE], [*[APPEND] * 3, OTHER, "turn"])
-        first, second = (finding for finding, _ in judged)
-        first.flaky = True
-        (family,) = families([first, second]).values()
-        assert family.first is second
-        assert (family.size, family.is_large) == (2, False)

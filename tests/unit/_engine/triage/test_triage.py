@@ -19,7 +19,7 @@ from ordeal._engine.seed_corpus.corpus import SeedCorpus
 from ordeal._engine.triage.executors import Executor, Here, JobEnd, OwnProcesses, Task
 from ordeal._engine.triage.findings import Finding
 from ordeal._engine.triage.jobs import bare_failure
-from ordeal._engine.triage.messages import FailureWritten, Message, NotInDatabase, SeedBegun, Shrinking, TraceWritten
+from ordeal._engine.triage.messages import FailureWritten, Message, SeedBegun, TraceWritten
 from ordeal._engine.triage.setup import JobContext, ReplaySetup
 from ordeal._engine.triage.triage import Triage
 from ordeal._hypothesis.randoms import GlobalRandoms
@@ -227,19 +227,6 @@ class TestSeeds:
 
 
 class TestJudging:
-    def test_failures_keep_the_order_of_the_findings_and_their_counts(self, told: Told) -> None:
-        setup, findings = counter(["rest", "other"], SHORT)
-        failures = triage_of(setup, executor_here(setup), told).confirm_and_shrink(findings, shrink=False)
-        assert [failure.bucket for failure in failures] == [finding.bucket for finding in findings]
-        assert [failure.count for failure in failures] == [finding.count for finding in findings] == [5, 5]
-        assert told.notes == []
-
-    def test_progress_is_told_with_the_number_of_the_failure(self, told: Told) -> None:
-        setup, findings = counter(SHORT, ["other"])
-        executor = Scripted(tells(Shrinking(9, 5, 1)), tells(Shrinking(3, 2, 8)))
-        triage_of(setup, executor, told).confirm_and_shrink(findings, shrink=True)
-        assert told.progress == [(1, 2, Shrinking(9, 5, 1)), (2, 2, Shrinking(3, 2, 8))]
-
     def test_time_that_is_up_is_noted(self, told: Told) -> None:
         setup, findings = counter(LONG, max_shrink_time=2.5)
         (finding,) = findings
@@ -318,10 +305,6 @@ class TestOthers:
         assert failure.shrunk
         assert told.progress
 
-    def test_what_they_have_not_shrunk_is_shrunk_here(self, told: Told) -> None:
-        assert self.judge(OfOthers(None), told).shrunk
-        assert told.progress
-
     @pytest.mark.parametrize("rubbish", [b"", b"{", b"[]", b"\xff\xfe", b'{"version": 99}'])
     def test_rubbish_of_theirs_is_noted_and_refused(self, rubbish: bytes, told: Told) -> None:
         failure = self.judge(OfOthers(rubbish), told)
@@ -347,13 +330,6 @@ class TestTracesAndDatabase:
         assert told.sentences == [
             "Not all runs that reached new code have a trace: that took longer than 61 s, or its process ended."
         ]
-
-    def test_reasons_why_plain_pytest_does_not_find_it_are_notes(self, tmp_path: Path, told: Told) -> None:
-        setup, findings = counter(SHORT, corpus_dir=tmp_path)
-        triage_of(setup, Scripted(tells(NotInDatabase("too large"))), told).fill_database(
-            findings, [bare_failure(setup, each) for each in findings]
-        )
-        assert told.notes == [("too large", NoteKind.OTHER)]
 
     def test_neither_flaky_failures_nor_what_ends_processes_are_for_plain_pytest(
         self, tmp_path: Path, told: Told
