@@ -13,7 +13,8 @@ import re
 import sys
 import types
 import uuid
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
@@ -25,11 +26,8 @@ from ordeal._base.regular_file import read_whole
 _FOREIGN = frozenset({"ordeal", "hypothesis", "pytest", "_pytest"})
 
 
-@dataclass(slots=True)
-class Definition:
-    """The source of a definition, and of what it needs before it: ``parts`` in their order, by name."""
-
-    parts: dict[str, str] = field(default_factory=dict)
+#: The source of a definition, and of what it needs before it, in their order, by name.
+Definition = dict[str, str]
 
 
 class Definitions:
@@ -37,7 +35,7 @@ class Definitions:
 
     def __init__(self) -> None:
         self.modules: set[str] = set()
-        self._trees: dict[str, dict[str, ast.stmt]] = {}
+        self._bodies: dict[str, list[ast.stmt]] = {}
         self._known: dict[tuple[str, str], Definition | None] = {}
 
     def source_of(self, value: Any) -> Definition | None:
@@ -50,22 +48,22 @@ class Definitions:
 
     def _source(self, module: str, name: str) -> Definition | None:
         key = (module, name)
-        if key not in self._known:
-            self._known[key] = None  # what refers to itself by others is refused
-            self._known[key] = self._collect(module, name)
-        return self._known[key]
-
-    def _collect(self, module: str, name: str) -> Definition | None:
-        node = self._top_level(module).get(name)
-        if not isinstance(node, ast.ClassDef | ast.FunctionDef):
+        if key in self._known:
+            return self._known[key]
+        self._known[key] = None  # what refers to itself by others is refused
+        defined = [each for each in self._body(module) if isinstance(each, ast.ClassDef | ast.FunctionDef)]
+        node = next((each for each in reversed(defined) if each.name == name), None)
+        if node is None:
             return None
-        source = Definition()
+        source: Definition = {}
         namespace = vars(sys.modules[module])
-        for used in sorted(set(_names(node)) - {name}):
+        read = {each.id for each in ast.walk(node) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load)}
+        for used in sorted(read - {name}):
             # Others are local names or builtins; one that is missing shows when the program runs.
             if used in namespace and not self._add(source, module, used, namespace[used]):
                 return None
-        source.parts[name] = ast.unparse(node)
+        source[name] = ast.unparse(node)
+        self._known[key] = source
         return source
 
     def _add(self, source: Definition, module: str, name: str, value: Any) -> bool:
@@ -73,8 +71,10 @@ class Definitions:
         if isinstance(value, types.ModuleType):
             if value.__name__.partition(".")[0] in _FOREIGN:
                 return False
-            own = value.__name__
-            source.parts[name] = f"import {own}" if own == name else _import_as(own, name)
+            package, _, last = value.__name__.rpartition(".")
+            source[name] = f"import {value.__name__}" + (f" as {name}" if value.__name__ != name else "")
+            if package and last == name:
+                source[name] = f"from {package} import {last}"
             return True
         home = getattr(value, "__module__", None)
         if isinstance(value, type | types.FunctionType | types.BuiltinFunctionType) and isinstance(home, str):
@@ -84,11 +84,11 @@ class Definitions:
                 inner = self._source(home, getattr(value, "__qualname__", ""))
                 if inner is None:
                     return False
-                source.parts |= inner.parts
+                source |= inner
                 return True
             original = getattr(value, "__name__", name)
             alias = "" if original == name else f" as {name}"
-            source.parts[name] = f"from {home} import {original}{alias}"
+            source[name] = f"from {home} import {original}{alias}"
             return True
         writer = SourceWriter()
         try:
@@ -98,59 +98,31 @@ class Definitions:
         if any(used in self.modules for used in writer.modules):
             return False
         for used in sorted(writer.modules):
-            source.parts[f"import {used}"] = f"import {used}"
-        source.parts[name] = f"{name} = {text}"
+            source[f"import {used}"] = f"import {used}"
+        source[name] = f"{name} = {text}"
         return True
 
     def _imported(self, source: Definition, module: str, name: str) -> bool:
         """Add the import by which the module itself has the name, if it has one."""
-        for node in self._imports(module):
-            for alias in node.names:
+        for node in self._body(module):
+            for alias in node.names if isinstance(node, ast.Import | ast.ImportFrom) else ():
                 if (alias.asname or alias.name) != name:
                     continue
                 home = node.module if isinstance(node, ast.ImportFrom) else alias.name
                 if (home or "").partition(".")[0] in _FOREIGN or home in self.modules:
                     return False
-                source.parts[name] = ast.unparse(type(node)(**{**dict(ast.iter_fields(node)), "names": [alias]}))
+                source[name] = ast.unparse(type(node)(**{**dict(ast.iter_fields(node)), "names": [alias]}))
                 return True
         return False
 
-    def _imports(self, module: str) -> Iterator[ast.Import | ast.ImportFrom]:
-        self._top_level(module)
-        tree = _parsed(module)
-        if tree is not None:
-            yield from (node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom))
-
-    def _top_level(self, module: str) -> dict[str, ast.stmt]:
-        if module not in self._trees:
-            tree = _parsed(module)
-            nodes = [] if tree is None else tree.body
-            self._trees[module] = {
-                node.name: node for node in nodes if isinstance(node, ast.ClassDef | ast.FunctionDef)
-            }
-        return self._trees[module]
-
-
-def _parsed(module: str) -> ast.Module | None:
-    path = getattr(sys.modules.get(module), "__file__", None)
-    if not isinstance(path, str):
-        return None
-    try:
-        return ast.parse(read_whole(path))
-    except (OSError, ValueError, SyntaxError):
-        return None
-
-
-def _import_as(module: str, name: str) -> str:
-    package, _, last = module.rpartition(".")
-    if package and last == name:
-        return f"from {package} import {last}"
-    return f"import {module} as {name}" if "." not in name else f"import {module}"
-
-
-def _names(node: ast.AST) -> Iterable[str]:
-    """Yield the names that a definition reads, also in annotations."""
-    return (each.id for each in ast.walk(node) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load))
+    def _body(self, module: str) -> list[ast.stmt]:
+        """Return the statements of a module, as far as its source can be read."""
+        if module not in self._bodies:
+            self._bodies[module] = []
+            path = getattr(sys.modules.get(module), "__file__", None)
+            with suppress(OSError, ValueError, SyntaxError):
+                self._bodies[module] = ast.parse(read_whole(path)).body if isinstance(path, str) else []
+        return self._bodies[module]
 
 
 ATOMIC = (bool, int, float, complex, str, bytes, type(None), type(Ellipsis), type(NotImplemented))
@@ -351,29 +323,17 @@ class Expressions:
             return Expression(value.__name__, imports={value.__name__})
         if isinstance(value, type):
             return self.named(value)
-        is_builtin = kind in (types.BuiltinMethodType, types.MethodWrapperType)
-        if kind is types.MethodType or (is_builtin and self._has_owner(value)):
-            return self._method(value)
-        return self._function(value) if callable(value) and not isinstance(value, ATOMIC) else None
-
-    def _has_owner(self, value: Any) -> bool:
-        owner = getattr(value, "__self__", None)
-        return owner is not None and not isinstance(owner, types.ModuleType)
-
-    def _method(self, value: Any) -> Expression:
-        owner = value.__self__
-        name = getattr(value, "__name__", "")
-        if id(owner) in self._known or isinstance(owner, type) or self._home(owner) or type(owner) in (str, bytes):
-            written = self.write(owner)
+        is_method = kind in (types.MethodType, types.BuiltinMethodType, types.MethodWrapperType)
+        owner = getattr(value, "__self__", None) if is_method else None
+        has_name = isinstance(owner, type) or type(owner) in (str, bytes) or id(owner) in self._known
+        if owner is not None and not isinstance(owner, types.ModuleType) and (has_name or self._home(owner)):
+            name, written = getattr(value, "__name__", ""), self.write(owner)
             if name.isidentifier() and not written.problem:
                 return written.join([], f"{written.text}.{name}")
-        return self._function(value)
-
-    def _function(self, value: Any) -> Expression:
+        if not callable(value) or isinstance(value, ATOMIC):
+            return None
         written = self.named(value)
-        if not written.problem:
-            return written
-        return self._wrap_callback(value) or written
+        return (self._wrap_callback(value) or written) if written.problem else written
 
     def named(self, value: Any) -> Expression:
         """Return the name that leads to a class or function, with the import or definition that it needs."""

@@ -12,10 +12,6 @@ import msgspec.structs
 
 from ordeal._engine.plain.expressions import TAKEN
 
-_WIDTH = 100
-#: Longer calls stand in a line of their own.
-_INLINE_MAX = 80
-
 
 class PlainStatement(msgspec.Struct, kw_only=True):
     """A statement: its source, and whether the program may be tried without it.
@@ -60,16 +56,18 @@ class Program(msgspec.Struct, kw_only=True):
         """Return the program with short names, and with what is used once where it is used."""
         return _renamed(_inlined(self))
 
-    def source(self) -> str:
-        """Return the text of the program."""
-        body = [line for statement in self.statements for line in _lines(statement, self)]
-        return _file(self, [*body, *_end_lines(self.end)])
-
-    def probe(self) -> str:
-        """Return the text of a program that leaves in ``__seen__`` what the assertion compares."""
-        body = [line for statement in self.statements for line in _lines(statement, self)]
-        parts = ", ".join(self.end.parts)
-        return _file(self, [*body, *([f"__seen__ = [{parts}]"] if parts else []), *_end_lines(self.end)])
+    def source(self, *, probes: bool = False) -> str:
+        """Return the text of the program; one that ``probes`` leaves in ``__seen__`` what the assertion compares."""
+        lines = [line for statement in self.statements for line in _lines(statement, self)]
+        if probes and self.end.parts:
+            lines.append(f"__seen__ = [{', '.join(self.end.parts)}]")
+        message = f", {self.end.message!r}" if self.end.message else ""
+        if self.end.must_raise:
+            missing = self.end.message or f"{self.end.must_raise} was not raised"
+            lines += ["else:", f"    raise AssertionError({missing!r})"]
+        elif self.end.text:
+            lines.append(f"assert {self.end.text}{message}")
+        return _file(self, lines)
 
     def without(self, numbers: Iterable[int]) -> Program:
         """Return the program without some statements."""
@@ -94,16 +92,12 @@ def _put(text: str, variable: str, value: str) -> tuple[str, int]:
 
     def change(part: str) -> str:
         nonlocal count
-        made, number = re.subn(_word(variable), lambda _: value, part)
+        # As a whole word, which is neither an attribute nor the name of an argument.
+        made, number = re.subn(rf"(?<![\w.]){re.escape(variable)}(?!\w)(?!=[^=])", lambda _: value, part)
         count += number
         return made
 
     return _outside_strings(text, change), count
-
-
-def _word(name: str) -> str:
-    """Return the pattern of a variable as a whole word, which is neither an attribute nor the name of an argument."""
-    return rf"(?<![\w.]){re.escape(name)}(?!\w)(?!=[^=])"
 
 
 def _inlined(program: Program) -> Program:
@@ -118,7 +112,8 @@ def _inlined(program: Program) -> Program:
         plain = each.variable and not each.raises and not each.faults and users == 1
         is_last_call = following is None and not end.text
         put, count = _put(text, each.variable, each.text) if each.variable else ("", 0)
-        if plain and not is_last_call and count == 1 and len(put) < _INLINE_MAX:
+        # Longer calls stand in a line of their own.
+        if plain and not is_last_call and count == 1 and len(put) < 80:
             used = end.uses if following is None else following.uses
             uses = sorted({*each.uses, *used} - {each.variable})
             if following is None:
@@ -178,26 +173,12 @@ def _lines(statement: PlainStatement, program: Program) -> list[str]:
     is_last = statement is program.statements[-1]
     lines = [text]
     if is_last and program.end.must_raise:
-        return _indented_below(statement, ["try:", f"    {text}", f"except {program.end.must_raise}:", "    pass"])
-    if statement.raises and not (is_last and program.end.error):
+        lines = ["try:", f"    {text}", f"except {program.end.must_raise}:", "    pass"]
+    elif statement.raises and not (is_last and program.end.error):
         lines = [f"with contextlib.suppress({statement.raises}):", f"    {text}"]
-    return _indented_below(statement, lines)
-
-
-def _indented_below(statement: PlainStatement, lines: list[str]) -> list[str]:
     for target, error in reversed(statement.faults):
-        head = f"with mock.patch({target!r}, side_effect={error}):"
-        lines = [head, *(f"    {line}" for line in lines)]
+        lines = [f"with mock.patch({target!r}, side_effect={error}):", *(f"    {line}" for line in lines)]
     return lines
-
-
-def _end_lines(end: End) -> list[str]:
-    message = f", {end.message!r}" if end.message else ""
-    if end.must_raise:
-        return ["else:", f"    raise AssertionError({end.message or f'{end.must_raise} was not raised'!r})"]
-    if end.text:
-        return [f"assert {end.text}{message}"]
-    return []
 
 
 def _file(program: Program, lines: Sequence[str]) -> str:
@@ -211,7 +192,7 @@ def _file(program: Program, lines: Sequence[str]) -> str:
         imports.add("from unittest import mock")
     body = "\n".join(renamed(line) for line in lines)
     definitions = [f"\n{renamed(each)}\n" if "\n" in each else renamed(each) for each in program.definitions]
-    title = textwrap.fill(program.title.replace("\\", "\\\\").replace('"""', "'''"), _WIDTH)
+    title = textwrap.fill(program.title.replace("\\", "\\\\").replace('"""', "'''"), 100)
     ordered = sorted(imports, key=lambda line: (line.startswith("from"), line))
     return "\n".join([f'"""{title}"""', "", *ordered, "", *definitions, body, ""])
 

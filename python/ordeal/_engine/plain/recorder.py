@@ -6,7 +6,7 @@ import functools
 import inspect
 import sys
 import types
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import PurePath
@@ -138,10 +138,6 @@ def subscript(text: str) -> str:
     return f"{start}:{stop}:{step}" if step else f"{start}:{stop}"
 
 
-#: More operations are no report that anybody reads.
-OPERATIONS_MAX = 5_000
-
-
 class Recorder:
     """Sees what rewritten modules do. It records while it is on, and not inside what it records."""
 
@@ -188,7 +184,11 @@ class Recorder:
         if self._depth or not self._is_recorded(function, args, kwargs):
             is_extended = name == "extend" and type(owner) is list and len(args) == 1 and not self._depth
             if is_extended and self._is_object(args[0]):
-                return self._extend(owner, args[0])
+                given = list(self._iterated(args[0]))
+                operation = next(each for each in reversed(self.operations) if each.result == given)
+                if not owner:
+                    self.expressions.learn(owner, Expression(operation.variable, {operation.number}, is_target=True))
+                return owner.extend(given)
             return self._unrecorded(function(*args, **kwargs))
         known = self.expressions.known(owner)
         if known is None and isinstance(owner, types.ModuleType | type):
@@ -217,7 +217,8 @@ class Recorder:
         """Return an item of ``owner``."""
         if self._depth or self.expressions.known(owner) is None or type(owner) in CONTAINERS:
             return self._unrecorded(owner[index])
-        made = self._indexed(owner, index)
+        written, at = self.expressions.write(owner), self.expressions.write(index)
+        made = written.join([at], f"{bracketed(written.text)}[{subscript(at.text)}]")
         return self._do(made, lambda: owner[index], looks_only=True)
 
     def set_attribute(self, owner: Any, name: str, value: Any, /) -> None:
@@ -255,8 +256,14 @@ class Recorder:
         from_target = any(type(each) is Operand and is_of_target(each.operation) for each in operands)
         if not (from_target or self._is_object(one) or self._is_object(other)):
             return self._unrecorded(OPERATORS[sign](one, other))
-        left, right = (self._written(each) for each in operands)
-        made = left.join([right], f"({left.text} {sign} {right.text})")
+        sides = []
+        for each in operands:
+            operation = each.operation if type(each) is Operand else None
+            if operation is not None and is_of_target(operation):
+                sides.append(Expression(operation.variable, {operation.number}, is_target=True))
+            else:
+                sides.append(self.expressions.write(value_of(each)))
+        made = sides[0].join(sides[1:], f"({sides[0].text} {sign} {sides[1].text})")
         return self._do(made, lambda: OPERATORS[sign](one, other), looks_only=True)
 
     def unary(self, sign: str, value: Any, /) -> Any:
@@ -307,7 +314,9 @@ class Recorder:
         if sign in ("is", "is not") or not objects:
             result = COMPARED[sign](one, other)
         else:
-            result = self._do(self._infix(sign, one, other), lambda: COMPARED[sign](one, other), looks_only=True)
+            left, right = self.expressions.write(one), self.expressions.write(other)
+            made = left.join([right], f"({left.text} {sign} {right.text})")
+            result = self._do(made, lambda: COMPARED[sign](one, other), looks_only=True)
         self._decide("compare", sign, operands, result)
         return result
 
@@ -395,20 +404,18 @@ class Recorder:
         return self._do(made, lambda: function(*args, **kwargs), looks_only=looks, name=written.text)
 
     def _assign(self, owner: Any, change: Callable[[], None], form: Callable[..., str], *values: Any) -> None:
-        if self._depth or not self._can_change(owner):
+        can_change = not self._depth and (
+            self.expressions.known(owner) is not None or self.expressions.is_of_target(owner)
+        )
+        if not self._depth and not can_change and isinstance(owner, types.ModuleType | type):
+            can_change = not self.expressions.write(owner).problem and not is_machinery(owner)
+        if not can_change:
             change()
             return
         written = self.expressions.write(owner)
         parts = [self.expressions.write(value) for value in values]
         made = written.join(parts, form(bracketed(written.text), *(part.text for part in parts)))
         self._do(made, change, is_statement=True)
-
-    def _can_change(self, owner: Any) -> bool:
-        if self.expressions.known(owner) is not None or self.expressions.is_of_target(owner):
-            return True
-        if isinstance(owner, types.ModuleType | type):
-            return not self.expressions.write(owner).problem and not is_machinery(owner)
-        return False
 
     def _do(
         self,
@@ -455,8 +462,8 @@ class Recorder:
         self, made: Expression, *, looks_only: bool = False, named: str = "result", is_statement: bool = False
     ) -> Operation:
         number = len(self.operations)
-        if number >= OPERATIONS_MAX:
-            self.refuse(f"the test makes more than {OPERATIONS_MAX} calls")
+        if number >= 5_000:
+            self.refuse("the test makes more than 5000 calls")  # more are no report that anybody reads
         variable = "" if is_statement else self._variable(named)
         operation = Operation(
             number,
@@ -511,11 +518,11 @@ class Recorder:
     def _says_something(self, function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> bool:
         if is_ignored(function) or self._is_of_test(function) or is_machinery(function):
             return False
-        if self._reads_container(function):
-            return False
+        owner = getattr(function, "__self__", None)
+        if type(owner) in CONTAINERS and function.__name__ not in CHANGES:
+            return False  # it only looks into a plain list or the like, whose content is known
         if self._belongs_to_target(function):
             return True
-        owner = getattr(function, "__self__", None)
         is_method = owner is not None and not isinstance(owner, types.ModuleType | type)
         if is_method and (self._is_object(owner) or self.expressions.is_of_target(owner)):
             return True
@@ -523,22 +530,14 @@ class Recorder:
         if only_looks(function):
             # A list of the test that holds such objects says nothing itself.
             given = [each for each in given if type(each) not in CONTAINERS or self.expressions.known(each)]
-        if given or self._uses_folder(function, (*args, *kwargs.values())):
+        if given:
+            return True
+        # What is given a path below a temporary folder may write there what others read.
+        values = (*args, *kwargs.values()) if getattr(function, "__module__", "") not in _PATHS else ()
+        if any(self.expressions.write(each).folders for each in values if issubclass(type(each), str | PurePath)):
             return True
         # A new object of a library, such as a file in memory, may be handed to the code under test later.
         return isinstance(function, type) and not is_builtin(function) and not issubclass(function, BaseException)
-
-    def _uses_folder(self, function: Any, values: Iterable[Any]) -> bool:
-        """Return whether a function is given a path below a temporary folder, where it may write what others read."""
-        if getattr(function, "__module__", "") in _PATHS:
-            return False
-        paths = [each for each in values if issubclass(type(each), str | PurePath)]
-        return any(self.expressions.write(each).folders for each in paths)
-
-    def _reads_container(self, function: Any) -> bool:
-        """Return whether a method only looks into a plain list or the like, whose content is known."""
-        owner = getattr(function, "__self__", None)
-        return type(owner) in CONTAINERS and function.__name__ not in CHANGES
 
     def _is_of_test(self, function: Any) -> bool:
         function = getattr(function, "__func__", function)
@@ -564,27 +563,6 @@ class Recorder:
         return any(self._is_target(str(base.__module__)) for base in kind.__mro__[:-1])
 
     # -- small parts
-
-    def _indexed(self, owner: Any, index: Any) -> Expression:
-        written, at = self.expressions.write(owner), self.expressions.write(index)
-        return written.join([at], f"{bracketed(written.text)}[{subscript(at.text)}]")
-
-    def _written(self, operand: Any) -> Expression:
-        operation = operand.operation if type(operand) is Operand else None
-        if operation is not None and is_of_target(operation):
-            return Expression(operation.variable, {operation.number}, is_target=True)
-        return self.expressions.write(value_of(operand))
-
-    def _infix(self, sign: str, one: Any, other: Any) -> Expression:
-        left, right = self.expressions.write(one), self.expressions.write(other)
-        return left.join([right], f"({left.text} {sign} {right.text})")
-
-    def _extend(self, owner: list[Any], items: Any) -> None:
-        given = list(self._iterated(items))
-        operation = next(each for each in reversed(self.operations) if each.result == given)
-        if not owner:
-            self.expressions.learn(owner, Expression(operation.variable, {operation.number}, is_target=True))
-        owner.extend(given)
 
     def _callback(self, function: Any) -> Expression | None:
         """Return what stands for a function of the test: one that gives the same answers again."""

@@ -23,8 +23,8 @@ from ordeal._engine.plain.program import Program
 from ordeal._engine.plain.recording import Recorded
 from ordeal._engine.plain.trying import Minimised
 
-RECORDING_SECONDS_MAX = 60.0
-TRYING_SECONDS_MAX = 60.0
+#: Time limit for recording the run, and for trying the program.
+SECONDS_MAX = 60.0
 RUN_SECONDS_MAX = 20.0
 ANSWER_BYTES_MAX = 2**22
 
@@ -70,7 +70,7 @@ def _recorded(trace: Trace) -> Recorded:
         "arguments": list(sys.argv),
     }
     try:
-        return msgspec.json.decode(_talk("start", request, RECORDING_SECONDS_MAX), type=Recorded)
+        return msgspec.json.decode(_answer_of("start", request), type=Recorded)
     except (OSError, ValueError, RecursionError) as error:
         return Recorded(reason=f"it could not be recorded: {one_line(str(error))}")
 
@@ -78,7 +78,7 @@ def _recorded(trace: Trace) -> Recorded:
 def _tried(program: Program, place: str) -> Minimised:
     request = {"program": msgspec.to_builtins(program), "place": place, "path": list(map(str, sys.path))}
     try:
-        tried = msgspec.json.decode(_talk("trying", request, TRYING_SECONDS_MAX), type=Minimised)
+        tried = msgspec.json.decode(_answer_of("trying", request), type=Minimised)
     except (OSError, ValueError, RecursionError) as error:
         return Minimised(reason=f"it could not be tried: {one_line(str(error))}")
     valid = all(0 <= number < len(program.statements) for number in tried.kept)
@@ -103,5 +103,5 @@ def _checked(text: str, error: str) -> str:
     return ""
 
 
-def _talk(module: str, request: Mapping[str, Any], seconds: float) -> bytes:
-    return answer_of(f"ordeal._engine.plain.{module}", request, seconds=seconds, bytes_max=ANSWER_BYTES_MAX)
+def _answer_of(module: str, request: Mapping[str, Any]) -> bytes:
+    return answer_of(f"ordeal._engine.plain.{module}", request, seconds=SECONDS_MAX, bytes_max=ANSWER_BYTES_MAX)

@@ -108,25 +108,17 @@ class Rewriter(ast.NodeTransformer):
 
     def _truth(self, test: ast.expr) -> ast.expr:
         """Let the recorder see the truth of a value that is neither a comparison nor made of others."""
-        made_here = isinstance(test, ast.Call) and isinstance(test.func, ast.Attribute)
-        name = test.func if made_here else None  # type: ignore[attr-defined]
-        compared = isinstance(name, ast.Attribute) and name.attr == "compare" and _is_recorder(name.value)
-        if compared or isinstance(test, ast.BoolOp | ast.Compare | ast.Constant):
-            return test
-        if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-            return test
+        match test:
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="compare")) if name == RECORDER:
+                return test
+            case ast.BoolOp() | ast.Compare() | ast.Constant() | ast.UnaryOp(op=ast.Not()):
+                return test
         return self._call("truth", self._operand(test))
 
     @override
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
         self.generic_visit(node)
         node.values = [self._truth(each) for each in node.values]
-        return node
-
-    @override
-    def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
-        self.generic_visit(node)
-        node.test = self._truth(node.test)
         return node
 
     @override
@@ -140,16 +132,12 @@ class Rewriter(ast.NodeTransformer):
     # -- statements
 
     @override
-    def visit_If(self, node: ast.If) -> ast.AST:
+    def visit_If(self, node: ast.If | ast.While | ast.IfExp) -> ast.AST:
         self.generic_visit(node)
         node.test = self._truth(node.test)
         return node
 
-    @override
-    def visit_While(self, node: ast.While) -> ast.AST:
-        self.generic_visit(node)
-        node.test = self._truth(node.test)
-        return node
+    visit_While = visit_IfExp = visit_If  # noqa: N815 - named like the classes of `ast`
 
     @override
     def visit_Assert(self, node: ast.Assert) -> ast.AST:
@@ -242,19 +230,14 @@ class Rewriter(ast.NodeTransformer):
     # Annotations are no part of what runs, and patterns have no calls.
 
     @override
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        return self._function(node)
-
-    @override
-    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:
-        return self._function(node)
-
-    def _function(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> ast.AST:
+    def visit_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> ast.AST:
         node.body = self._block(node.body)
         node.decorator_list = [self.visit(each) for each in node.decorator_list]
         node.args.defaults = [self.visit(each) for each in node.args.defaults]
         node.args.kw_defaults = [each and self.visit(each) for each in node.args.kw_defaults]
         return node
+
+    visit_AsyncFunctionDef = visit_FunctionDef  # noqa: N815
 
     def _block(self, body: Sequence[ast.stmt]) -> list[ast.stmt]:
         made: list[ast.stmt] = []
@@ -268,10 +251,6 @@ class Rewriter(ast.NodeTransformer):
         node.guard = node.guard and self._truth(self.visit(node.guard))
         node.body = self._block(node.body)
         return node
-
-
-def _is_recorder(node: ast.expr) -> bool:
-    return isinstance(node, ast.Name) and node.id == RECORDER
 
 
 def rewritten(source: str, path: str) -> ast.Module:

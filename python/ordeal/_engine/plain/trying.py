@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from time import monotonic
@@ -41,7 +41,9 @@ def main() -> None:
     """Answer the request on stdin."""
     request, answers = take_request()
     program = msgspec.convert(request["program"], Program)
-    _warm_up(program)
+    for name in program.imports:  # so that each attempt finds it
+        with suppress(Exception):
+            __import__(name)
     answers.write(msgspec.json.encode(minimised(program, request["place"], _outcome_apart)))
     send_and_exit(answers)
 
@@ -69,7 +71,10 @@ def minimised(program: Program, place: str, outcome_of: Callable[[Program], dict
     }
     size = max(1, len(may_go))
     while size:
-        for chunk in list(_chunks([number for number in kept if number in may_go], size)):
+        free_now = [number for number in kept if number in may_go]
+        # From the end: what comes last is needed by nothing else.
+        for end in range(len(free_now), 0, -size):
+            chunk = free_now[max(0, end - size) : end]
             if attempts >= ATTEMPTS_MAX or monotonic() > deadline:
                 return Minimised(kept=kept)
             attempts += 1
@@ -81,22 +86,11 @@ def minimised(program: Program, place: str, outcome_of: Callable[[Program], dict
     return Minimised(kept=kept)
 
 
-def _chunks(numbers: Sequence[int], size: int) -> Iterator[set[int]]:
-    # From the end: what comes last is needed by nothing else.
-    for end in range(len(numbers), 0, -size):
-        yield set(numbers[max(0, end - size) : end])
-
-
-def _warm_up(program: Program) -> None:
-    """Import what the program needs, so that each attempt finds it."""
-    for name in program.imports:
-        with suppress(Exception):
-            __import__(name)
-
-
 def _outcome_apart(program: Program) -> dict[str, Any]:
     """Run a program in a forked process."""
-    called = call_in_fork(lambda: json.dumps(outcome(program.probe())), RUN_SECONDS_MAX, Limits(MEMORY_BYTES_MAX))
+    called = call_in_fork(
+        lambda: json.dumps(outcome(program.source(probes=True))), RUN_SECONDS_MAX, Limits(MEMORY_BYTES_MAX)
+    )
     found = json.loads(str(called.answer)) if called.answer else {}
     return found if isinstance(found, dict) else {}
 

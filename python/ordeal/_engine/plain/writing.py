@@ -14,8 +14,6 @@ from ordeal._engine.plain.recorder import Decision, Operand, Operation, Recorder
 from ordeal.errors import DivergenceError
 from ordeal.simulate.errors import SimulationFailure
 
-_TITLE_MAX = 300
-_MESSAGE_MAX = 200
 #: Keys of dicts that are written as they show themselves.
 _KEYS = (bool, int, str, bytes, type(None))
 #: What must hold where the opposite made the test fail.
@@ -66,7 +64,7 @@ def program_of(recorder: Recorder, error: BaseException) -> Program:
     end.uses = sorted(variables[number] for number in seen.uses)
     kind = (end.error or ("AssertionError" if end.must_raise else full_name(type(error)))).rpartition(".")[2]
     kind = "AssertionError" if kind == DivergenceError.__name__ else kind
-    message = _message(error, _TITLE_MAX)
+    message = _message(error, 300)
     title = f"{kind}: {message}" if message else kind
     definitions, more = _definitions(recorder, names)
     return Program(
@@ -122,7 +120,7 @@ def _definitions(recorder: Recorder, names: set[str]) -> tuple[list[str], set[st
             imports.add("tempfile")
             parts[name] = f"{name.partition(':')[2]} = tempfile.mkdtemp()"
         else:
-            parts |= recorder.expressions.sources[name].parts
+            parts |= recorder.expressions.sources[name]
     return [*parts.values(), *callbacks], imports
 
 
@@ -173,25 +171,24 @@ def _essential(operations: Sequence[Operation], seen: Expression, *, has_last: b
 
 def _end(recorder: Recorder, error: BaseException) -> tuple[End, int, Expression]:
     """Return the end, the number of its last operation, and the expression of what it compares."""
+    # The failure itself, or what the test turned into it at once.
+    causes = [id(each) for each in (error, error.__cause__, error.__context__)]
     for operation in reversed(recorder.operations):
-        if operation.raised is not None and _leads_to(error, operation.raised):
+        if operation.raised is not None and id(operation.raised) in causes:
             imports: set[str] = set()
             path = _class_path(operation.raised, imports)
             return End(error=path), operation.number, Expression("", imports=imports)
     made = _divergence(recorder, error) if isinstance(error, DivergenceError) else None
-    if made is None:
-        made = _by_decision(recorder, error)
-    if made is None:
-        raise CannotWriteError("what the test compares at the end does not come from the code under test")
-    return made
+    if made is not None:
+        return made
+    for decision in reversed(recorder.decisions):
+        compared = _compared(recorder, decision, error)
+        if compared is not None:
+            return compared[0], decision.after - 1, compared[1]
+    raise CannotWriteError("what the test compares at the end does not come from the code under test")
 
 
-def _leads_to(error: BaseException, raised: BaseException) -> bool:
-    """Return whether ``raised`` is the failure, or what the test turned into it at once."""
-    return raised is error or error.__cause__ is raised or error.__context__ is raised
-
-
-def _message(error: BaseException, limit: int = _MESSAGE_MAX) -> str:
+def _message(error: BaseException, limit: int = 200) -> str:
     """Return the first line of a message, without the words of a pair: who reads it knows no system and no model."""
     first = error_message(error).strip().partition("\n")[0]
     if isinstance(error, DivergenceError):
@@ -199,15 +196,6 @@ def _message(error: BaseException, limit: int = _MESSAGE_MAX) -> str:
         first = re.sub(r", but the model \(\w+\) (returned|shows) ", ", expected ", first)
         first = re.sub(r", but the model \(\w+\) raised ", ", expected an error: ", first)
     return first[:limit]
-
-
-def _by_decision(recorder: Recorder, error: BaseException) -> tuple[End, int, Expression] | None:
-    for decision in reversed(recorder.decisions):
-        last = decision.after - 1
-        made = _compared(recorder, decision, error)
-        if made is not None:
-            return made[0], last, made[1]
-    return None
 
 
 def _compared(recorder: Recorder, decision: Decision, error: BaseException) -> tuple[End, Expression] | None:
@@ -231,18 +219,15 @@ def _sides(recorder: Recorder, decision: Decision) -> list[Expression]:
         for number, operand in enumerate(decision.operands):
             part = _origin(recorder, operand, before, loose=loose)
             if part.is_target and not part.problem:
-                return [
-                    part if other == number else _other_side(recorder, each, before)
-                    for other, each in enumerate(decision.operands)
+                sides = [
+                    _origin(recorder, each, before, loose=False)
+                    if type(each) is Operand
+                    else recorder.expressions.by_value(each)  # usually a value of the test
+                    for each in decision.operands
                 ]
+                sides[number] = part
+                return sides
     return [recorder.expressions.by_value(value_of(operand)) for operand in decision.operands]
-
-
-def _other_side(recorder: Recorder, operand: Any, before: int) -> Expression:
-    """Return the expression of what is compared with a value of the code under test: usually a value of the test."""
-    if type(operand) is Operand:
-        return _origin(recorder, operand, before, loose=False)
-    return recorder.expressions.by_value(operand)
 
 
 def _origin(recorder: Recorder, operand: Any, before: int, *, loose: bool) -> Expression:
@@ -341,7 +326,7 @@ def _divergence(recorder: Recorder, error: BaseException) -> tuple[End, int, Exp
     if sides is None:
         return None
     last = len(recorder.operations)
-    ours, theirs = (_result(side) for side in sides)
+    ours, theirs = (side.result if _is_outcome(side) else side for side in sides)
     theirs_error = getattr(sides[1], "error", None) if _is_outcome(sides[1]) else None
     if theirs_error is not None:
         imports: set[str] = set()
@@ -365,7 +350,3 @@ def _divergence(recorder: Recorder, error: BaseException) -> tuple[End, int, Exp
 
 def _is_outcome(side: Any) -> bool:
     return type(side).__module__ == "ordeal.model.call_result"
-
-
-def _result(side: Any) -> Any:
-    return side.result if _is_outcome(side) else side

@@ -214,7 +214,7 @@ def test_where_the_recording_process_ends_it_says_so() -> None:
 def test_what_takes_too_long_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     trace = trace_of("TillChaos")
     Path("tilllib.py").write_text("import time\ntime.sleep(600)\n", "utf-8")
-    monkeypatch.setattr(reproduction, "RECORDING_SECONDS_MAX", 0.5)
+    monkeypatch.setattr(reproduction, "SECONDS_MAX", 0.5)
     assert "its process ended without an answer" in reproduction.reproduce(trace).reason
 
 

@@ -104,7 +104,7 @@ def program(source: str, tmp_path: Path) -> str:
     made = program_of(recorder, error)
     whole = outcome(made.source())
     assert whole["type"].rpartition(".")[2] == type(error).__name__, whole
-    tried = minimised(made, "", lambda candidate: outcome(candidate.probe()))
+    tried = minimised(made, "", lambda candidate: outcome(candidate.source(probes=True)))
     assert not tried.reason
     text = made.without(set(range(len(made.statements))) - set(tried.kept)).tidied().source()
     assert outcome(text)["type"] == whole["type"], text
