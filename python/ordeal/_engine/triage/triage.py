@@ -195,8 +195,8 @@ class Triage:
             _FindingInTriage(number, each, each.tape, shrink, seconds) for number, each in enumerate(findings, start=1)
         ]
         # Siblings share the time of one, however many they are.
-        by_place = families(findings)
-        for each in waiting:
+        by_place = families(findings) if len(waiting) > 1 else {}
+        for each in waiting if by_place else ():
             family = by_place[place_of(each.finding.bucket)]
             if each.finding is not family.first:
                 each.family, each.seconds = family, each.seconds / (family.size - 1)
