@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -11,25 +12,52 @@ from pathlib import Path
 from ordeal._base.formatting import one_line
 from ordeal.errors import ConfigError
 
+#: The repository may be anybody's: it gets to run neither a monitor nor a hook, and its names are printed as they are.
+_SAFE = ("-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}", "-c", "core.quotePath=false")
+#: How long git may take, which waits for a file system that is gone, or for a lock.
+SECONDS_MAX = 600.0
 
-def git(folder: Path, *arguments: str, what: str = "") -> str:
-    """Return what git prints, without white space around it.
+
+def ended(
+    folder: Path, *arguments: str, seconds: float | None = SECONDS_MAX, instead: str = ""
+) -> subprocess.CompletedProcess[bytes]:
+    """Run git in a folder, and return how it ended. ``instead`` is what to do without it, for the hint.
+
+    Raises:
+        ConfigError: git is not installed, or takes longer than ``seconds``.
+    """
+    # A hook of git sets variables that lead to its own repository.
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("GIT_") or k.startswith("GIT_CONFIG")}
+    try:
+        return subprocess.run(
+            ["git", *_SAFE, *arguments],
+            cwd=folder,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=seconds,
+            check=False,
+        )
+    except FileNotFoundError:
+        hint = f"install git, or {instead}" if instead else "install git"
+        raise ConfigError("git is not installed", hint=hint) from None
+    except subprocess.TimeoutExpired:
+        said = one_line(f"`git {arguments[0]}` did not end within {seconds:g} s in {folder}")
+        raise ConfigError(said, hint="try the same command by hand") from None
+
+
+def git(folder: Path, *arguments: str, what: str = "", instead: str = "") -> str:
+    """Return what git prints.
 
     Raises:
         ConfigError: git fails, or is not installed. ``what`` names what it does not have here.
     """
-    try:
-        done = subprocess.run(
-            ["git", *arguments], cwd=folder, check=True, capture_output=True, stdin=subprocess.DEVNULL
-        )
-    except FileNotFoundError:
-        raise ConfigError("git is not installed", hint="install git") from None
-    except subprocess.CalledProcessError as error:
-        if what:
-            raise ConfigError(one_line(f"no {what} here"), hint="`git log --oneline` lists the commits") from None
-        said = last_line(error.stderr.decode("utf-8", "replace"))
-        raise ConfigError(said, hint="run it in a git repository") from None
-    return done.stdout.decode("utf-8", "replace").strip()
+    done = ended(folder, *arguments, instead=instead)
+    if done.returncode and what:
+        raise ConfigError(one_line(f"no {what} here"), hint="`git log --oneline` lists the commits")
+    if done.returncode:
+        raise ConfigError(last_line(os.fsdecode(done.stderr)), hint="run it in a git repository")
+    return os.fsdecode(done.stdout).removesuffix("\n")
 
 
 def last_line(text: str) -> str:
@@ -65,6 +93,4 @@ def checked_out(root: Path, name: str) -> Iterator[Path]:
         try:
             yield tree
         finally:
-            subprocess.run(
-                ["git", "worktree", "remove", "--force", str(tree)], cwd=root, check=False, capture_output=True
-            )
+            ended(root, "worktree", "remove", "--force", str(tree))

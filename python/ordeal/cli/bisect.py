@@ -14,7 +14,7 @@ import tempfile
 from pathlib import Path
 
 from ordeal._base.formatting import one_line
-from ordeal._base.git import checked_out, commit, git, last_line, root_of
+from ordeal._base.git import checked_out, commit, ended, git, last_line, root_of
 from ordeal._base.interpreter import run_module
 from ordeal._engine.seed_corpus.lookup import find_failure
 from ordeal._report.formats.document import line
@@ -39,9 +39,7 @@ def run(flags: BisectFlags) -> int:
         _check_end(tree, bad, command, wanted=FAILS, what="the later one, where it must fail")
         _check_end(tree, good, command, wanted=PASSES, what="the earlier one, where it must not fail")
         git(tree, "bisect", "start", bad, good)
-        done = subprocess.run(
-            ["git", "bisect", "run", *command], cwd=tree, check=False, capture_output=True, stdin=subprocess.DEVNULL
-        )
+        done = ended(tree, "bisect", "run", *command, seconds=None)
         left = git(tree, "rev-list", "--count", "refs/bisect/bad", "--not", "--glob=refs/bisect/good-*")
         if left != "1":
             raise ConfigError(

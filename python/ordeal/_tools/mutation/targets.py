@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import ast
 import difflib
-import os
 import re
-import subprocess
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 
+from ordeal._base.git import commit, git
 from ordeal._base.regular_file import read_whole
 from ordeal._tools.mutation.mutants import Mutant
 from ordeal._tools.mutation.source import Function, Source
@@ -23,20 +22,9 @@ _DOTTED = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
 _HUNK = re.compile(r"@@ -\S+ \+(\d+)(?:,(\d+))? @@")
 #: A diff as we read it, under any settings of git.
 _PLAIN_DIFF = (
-    *(
-        "-c",
-        "core.quotePath=false",
-        "-c",
-        "diff.noprefix=false",
-        "-c",
-        "diff.mnemonicPrefix=false",
-        "diff",
-        "--unified=0",
-        "--no-color",
-    ),
+    *("-c", "diff.noprefix=false", "-c", "diff.mnemonicPrefix=false", "diff", "--unified=0", "--no-color"),
     *("--no-ext-diff", "--no-textconv", "--text", "--relative"),
 )
-_SINCE_HINT = "name a commit, for example `--since HEAD~1`"
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,10 +193,8 @@ def changed_lines(reference: str, folder: Path) -> dict[Path, set[int]]:
     Raises:
         ConfigError: git knows no such commit, or is missing.
     """
-    if reference.startswith("-"):
-        # It would be an option of git.
-        raise ConfigError(f"`{reference}` is not a commit", hint=_SINCE_HINT)
-    diff = _git([*_PLAIN_DIFF, reference, "--", "*.py"], folder)
+    root = Path(git(folder, "rev-parse", "--show-toplevel", instead="leave `--since` out"))
+    diff = git(folder, *_PLAIN_DIFF, commit(root, reference), "--", "*.py")
     found: dict[Path, set[int]] = {}
     lines: set[int] = set()
     # A line of a program may hold a form feed, which ends it in the eyes of `splitlines`.
@@ -218,19 +204,8 @@ def changed_lines(reference: str, folder: Path) -> dict[Path, set[int]]:
         elif match := _HUNK.match(line):
             first = int(match[1])
             lines |= {*range(first, first + int(match[2] or 1))}
-    for name in _git(["ls-files", "-z", "--others", "--exclude-standard", "--", "*.py"], folder).split("\0"):
+    for name in git(folder, "ls-files", "-z", "--others", "--exclude-standard", "--", "*.py").split("\0"):
         path = (folder / name).resolve()
         if path.is_file():
             found[path] = set(range(1, read_whole(path).count(b"\n") + 2))
     return found
-
-
-def _git(arguments: list[str], folder: Path) -> str:
-    try:
-        done = subprocess.run(["git", *arguments], cwd=folder, capture_output=True, check=False)
-    except FileNotFoundError:
-        raise ConfigError("git is not installed", hint="leave `--since` out") from None
-    if done.returncode:
-        said = os.fsdecode(done.stderr).strip().splitlines()
-        raise ConfigError(f"git cannot compare: {said[0] if said else done.returncode}", hint=_SINCE_HINT)
-    return os.fsdecode(done.stdout)

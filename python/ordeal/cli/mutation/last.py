@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from ordeal._base.formatting import counted, one_line
+from ordeal._base.git import ended
 from ordeal._base.trace_file import write_atomically
 from ordeal._report.mutation import difference, survivor_text
 from ordeal._report.mutation_files import FORMATS
@@ -87,19 +87,12 @@ def _refuse_other_text(source: Source, mutant: Mutant) -> None:
 
 
 def _refuse_uncommitted(source: Source) -> None:
-    hint = "commit it first, so that the mutant can be taken back"
-    try:
-        done = subprocess.run(
-            ["git", "status", "--porcelain", "--ignored", "--", str(source.path.resolve())],
-            cwd=source.path.resolve().parent,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-    except FileNotFoundError:
-        raise ConfigError("git is not installed, so the change could not be taken back") from None
+    path = source.path.resolve()
+    done = ended(path.parent, "status", "--porcelain", "--ignored", "--", str(path))
     if done.returncode or done.stdout.strip():
-        raise ConfigError(f"{source.shown} differs from what git holds", hint=hint)
+        raise ConfigError(
+            f"{source.shown} differs from what git holds", hint="commit it first, so that the mutant can be taken back"
+        )
 
 
 def _accept(saved: Saved, word: str, given: Mapping[str, Any]) -> int:

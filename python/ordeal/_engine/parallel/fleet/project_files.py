@@ -2,34 +2,39 @@
 
 from __future__ import annotations
 
+import base64
 import io
 import os
 import re
-import subprocess
 import tarfile
 import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
-from urllib.parse import unquote_to_bytes, urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
+from ordeal._base.git import ended
 from ordeal._base.regular_file import read_regular
 from ordeal._engine.parallel.fleet.plan import LEFT_OUT
 from ordeal.errors import ConfigError
 
 #: What people keep passwords and keys in, as patterns of the names of files and folders in lower case.
 SECRETS = (
-    *("*.env", ".env.*", ".envrc", ".netrc", "_netrc", ".pypirc", ".npmrc", ".git-credentials", ".htpasswd"),
-    *(".pgpass", ".my.cnf", ".boto", ".s3cfg", ".vault-token", ".dockercfg", "kubeconfig", "*.kubeconfig"),
-    *(".ssh", ".aws", ".azure", ".gnupg", ".kube", ".docker"),
-    *("*_rsa", "*_dsa", "*_ecdsa", "*_ed25519", "*.key", "*.pem", "*.p12", "*.pfx", "*.ppk", "*.jks", "*.keystore"),
-    *("*.kdbx", "*.keytab", "*.tfvars", "terraform.tfstate*", "secrets.*"),
+    *("*.env", "*.env.*", ".env[-_]*", ".envrc", "env.local", ".flaskenv", ".netrc", "_netrc", ".pypirc", ".npmrc"),
+    *(".git-credentials", ".htpasswd", ".pgpass", ".my.cnf", ".boto", ".s3cfg", ".vault-token", ".dockercfg"),
+    *(".databrickscfg", "kubeconfig", "*.kubeconfig", ".ssh", ".aws", ".azure", ".gnupg", ".kube", ".docker", "gcloud"),
+    *("*_rsa", "*_dsa", "*_ecdsa", "*_ed25519", "id_*_sk", "*.key", "*.pem", "*.der", "*.p8", "*.p12", "*.pfx"),
+    *("*.jks", "*.keystore", "*.kdbx", "*.keytab", "*.ppk", "*.tfvars", "terraform.tfstate*"),
+    *("*.publishsettings", "secret.*", "secrets.*", "secrets", ".secrets", "client_secret*.json"),
     *("credentials", *(f"credentials.{kind}" for kind in ("json", "csv", "ini", "toml", "txt", "xml", "yaml", "yml"))),
     *("*service-account*.json", "*service_account*.json", "*serviceaccount*.json"),
 )
-#: What no file of a project is without being a key: PEM, and the JSON of a service account. Tests of programs that
-#: handle keys have such texts in them, and members need these files.
-_KEY_TEXT = re.compile(rb"PRIVATE KEY( BLOCK)?-----|\"private_key\"")
+#: The ends of the names of copies.
+_COPY = re.compile(r"(\.(bak|backup|old|orig|save|swp|gpg)|~)+$")
+#: What no file of a project is without being a key: PEM, and the JSON of an account of a service or a user. Tests of
+#: programs that handle keys have such texts in them, and members need these files.
+_KEY_TEXT = re.compile(rb"PRIVATE KEY( BLOCK)?-----|\"(private_key|client_secret|refresh_token)\"")
 _NOT_KEYS = (".py", ".md", ".rst")
 #: A shorter password is part of many words, so only an address with it counts.
 _PASSWORD_CHARS = 6
@@ -58,7 +63,7 @@ def pack(project: Path, store: str) -> Sent:
         ConfigError: it is too large, or git, which lists what belongs to it, is missing.
         OSError: it cannot be packed.
     """
-    spellings = _spellings(store)
+    spelling = _spelling(store)
     files: list[str] = []
     left_out: dict[str, str] = {}
     sizes: dict[str, int] = {}
@@ -78,7 +83,7 @@ def pack(project: Path, store: str) -> Sent:
                 entry.mode, entry.mtime, entry.size = path.stat().st_mode, int(path.stat().st_mtime), len(content)
             except OSError:
                 continue  # this user cannot read it, so no test needs it elsewhere
-            if secret := _secret_in(name, content, spellings):
+            if secret := _secret_in(name, content, spelling):
                 left_out[name] = secret
                 continue
             top = name.partition("/")[0]
@@ -109,21 +114,41 @@ def _has_secret_name(name: str, path: Path, project: Path) -> bool:
     real, here = Path(os.path.realpath(path)), Path(os.path.realpath(project))
     # A link leads elsewhere under another name; so does one to a folder above.
     parts |= {*(real.relative_to(here) if real.is_relative_to(here) else real).parts}
-    return any(fnmatchcase(part.lower(), pattern) for part in parts for pattern in SECRETS)
+    return any(fnmatchcase(_COPY.sub("", part.lower()), pattern) for part in parts for pattern in SECRETS)
 
 
-def _spellings(store: str) -> set[bytes]:
-    """Return how the password of a store may be written in a file; nothing if it has none."""
-    password = unquote_to_bytes(urlsplit(store).password or "") if store.startswith("redis:") else b""
-    # As it is, and as a text of JSON.
-    found = {password, password.replace(b"\\", b"\\\\").replace(b'"', b'\\"')} - {b""}
-    return found if len(password) >= _PASSWORD_CHARS else {b":" + each + b"@" for each in found}
+def _spelling(store: str) -> re.Pattern[bytes] | None:
+    """Return what finds the password of a store however it is written; None if it has none."""
+    password = unquote(urlsplit(store).password or "") if store.startswith("redis:") else ""
+    if not password:
+        return None
+    spelled = b"".join(b"(?:" + b"|".join(_spellings_of(char)) + rb")\0*" for char in password)
+    if len(password) < _PASSWORD_CHARS:
+        return re.compile(b":" + spelled + b"@")
+    # In base64, what stands before decides how it begins, and the bits of both ends belong to their neighbours, too.
+    raw = [each.encode() for each in (password, quote(password, safe=""))]
+    in_base64 = (
+        base64.b64encode(b"\0" * shift + each)[-(-4 * shift // 3) :].rstrip(b"=") for each in raw for shift in range(3)
+    )
+    return re.compile(b"|".join((spelled, *(re.escape(each[: len(each) - 1]) for each in in_base64))))
 
 
-def _secret_in(name: str, content: bytes, spellings: set[bytes]) -> str:
-    # In an address, each character may be quoted.
-    texts = (content, unquote_to_bytes(content)) if spellings and b"%" in content else (content,)
-    if any(each in text for each in spellings for text in texts):
+def _spellings_of(char: str) -> Iterator[bytes]:
+    """Yield how a character may be written in programs, settings, addresses and documents, as patterns."""
+    code, octets = ord(char), char.encode()
+    yield from {re.escape(octets), re.escape(char.encode("latin-1", "ignore") or octets)}
+    yield b"".join(b"(?i:%%%02x)" % octet for octet in octets)
+    yield b"".join(rb"\\(?i:x%02x)" % octet for octet in octets)
+    yield rb"\\+(?i:u%04x|U%08x|x%02x)" % (code, code, code)
+    if not char.isalnum():
+        yield rb"\\+" + re.escape(octets)
+        yield rb"&#?\w{2,8};"
+    if char == " ":
+        yield rb"\+"
+
+
+def _secret_in(name: str, content: bytes, spelling: re.Pattern[bytes] | None) -> str:
+    if spelling is not None and spelling.search(content):
         return "the password of the store stands in it"
     if not name.endswith(_NOT_KEYS) and _KEY_TEXT.search(content):
         return "a private key stands in it"
@@ -134,17 +159,12 @@ def _listed(project: Path) -> list[str]:
     """Return what git would keep of a project, whether that is in a repository or not, without environments."""
     left_out = [f"--exclude={name}/" for name in sorted(_ANYWHERE)] + [f"--exclude=/{name}/" for name in _AT_THE_TOP]
     command = ["ls-files", "-z", "--others", "--exclude-standard", *left_out]
-    try:
-        # Nothing is listed where a larger repository ignores this folder.
-        kept = _git(project, *command, "--cached")
-        if not kept:
-            with tempfile.TemporaryDirectory(prefix="ordeal-") as place:
-                _git(project, "init", "--bare", "--quiet", place)
-                kept = _git(project, f"--git-dir={place}", f"--work-tree={project}", *command)
-    except FileNotFoundError:
-        raise ConfigError(
-            "git lists what is sent of a project, and it is not here", hint=f"install it, or {_SHARED}"
-        ) from None
+    # Nothing is listed where a larger repository ignores this folder.
+    kept = ended(project, *command, "--cached", instead=_SHARED).stdout
+    if not kept:
+        with tempfile.TemporaryDirectory(prefix="ordeal-") as place:
+            ended(project, "init", "--bare", "--quiet", place)
+            kept = ended(project, f"--git-dir={place}", f"--work-tree={project}", *command).stdout
     names = [os.fsdecode(name).rstrip("/") for name in kept.split(b"\0") if name]
     if len(names) > FILES_MAX:
         raise ConfigError(
@@ -153,10 +173,3 @@ def _listed(project: Path) -> list[str]:
         )
     environments = tuple(name.removesuffix("pyvenv.cfg") for name in names if name.endswith("/pyvenv.cfg"))
     return [name for name in names if not name.startswith(environments)] if environments else names
-
-
-def _git(folder: Path, *words: str) -> bytes:
-    # A hook of git sets variables that lead to its own repository.
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-    command = ["git", "-c", "core.fsmonitor=false", *words]
-    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, check=False).stdout

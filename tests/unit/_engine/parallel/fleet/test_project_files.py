@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import base64
 import os
 import shutil
 import subprocess
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 
@@ -88,6 +90,8 @@ SECRETS = (
     *(".ssh/config", ".aws/credentials", ".kube/config", ".docker/config.json", "deploy/id_rsa", "id_ed25519"),
     *("host_ecdsa", ".streamlit/secrets.toml", "secrets.ini", "secrets.prod.yaml", "credentials.json", "credentials"),
     *("terraform.tfstate", "prod.tfvars", "certificate.pfx", "store.p12", "tls/server.key", "server.pem", "Server.KEY"),
+    *(".env-prod", ".env~", "app.env.local", "id_rsa.bak", "id_ecdsa_sk", "server.key.old", "prod.env.gpg", "cert.der"),
+    *("AuthKey_7.p8", "client_secret.json", "secret.yaml", "config/secrets/db.txt", ".secrets", ".databrickscfg"),
     *("vault.kdbx", "krb5.keytab", "service-account.json", "my-Service_Account-7.json", "release.keystore"),
 )
 HARMLESS = ("id_rsa.pub", "environment.py", "keys.py", "credentials.py", "monkey.txt")
@@ -108,6 +112,18 @@ SPELLED = {
     "lower.cfg": "redis://:s3cret%2f%22P%20w@host/0",
     "settings.json": '{"password": "s3cret/\\"P w"}',
     "large.log": "x" * 2**21 + PASSWORD,
+    "every.txt": "".join(f"%{byte:02X}" for byte in PASSWORD.encode()),
+    "plus.txt": "s3cret%2F%22P+w",
+    "slash.json": '{"password": "s3cret\\/\\u0022P w"}',
+    "bytes.py": "s3cret/\\x22P w",
+    "run.sh": 'export REDIS=s3cret/\\"P\\ w',
+    "web.xml": "<password>s3cret/&quot;P w</password>",
+    "secret_of_a_cluster.yaml": base64.b64encode(PASSWORD.encode()).decode(),
+    "wide.txt": PASSWORD.encode("utf-16-le").decode(),
+    **{
+        f"address_{before}.txt": base64.b64encode(f"{before}redis://:s3cret%2F%22P%20w@host".encode()).decode()
+        for before in ("", "x", "xy")
+    },
 }
 
 
@@ -117,6 +133,19 @@ def test_a_file_in_which_the_password_of_the_store_stands_is_not_sent(name: str,
     sent = pack(project, "redis://:s3cret%2F%22P%20w@host:6379/0")
     assert sent.left_out == {name: "the password of the store stands in it"}
     assert sent.files == ("test_cart.py",)
+
+
+def test_a_password_with_other_letters_is_found_in_each_encoding(project: Path) -> None:
+    word = "gehe\u00fcm"
+    spelled = {
+        "u8": word.encode(),
+        "latin": word.encode("latin-1"),
+        "py": ascii(word).encode(),
+        "b": repr(word.encode()).encode(),
+    }
+    for name, content in spelled.items():
+        (project / name).write_bytes(content)
+    assert pack(project, f"redis://:{quote(word)}@host:6379/0").left_out.keys() == spelled.keys()
 
 
 def test_a_short_password_counts_in_an_address_alone(project: Path) -> None:
