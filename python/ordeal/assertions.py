@@ -2,6 +2,11 @@
 
 They may stay in production code. While nothing tracks them, a call that finds nothing wrong costs some ten nanoseconds.
 ``always(False, ...)`` and ``unreachable(...)`` always raise AssertionError; the others only count.
+
+Arguments mean the same in all of them. ``name`` is a constant that belongs to one property, whose ``kind`` is the name
+of the call. ``condition`` must be true, and ``passed`` is whether it was. ``operation`` and ``fault``, both or neither,
+count the hit also for this operation under this fault. With ``mute=True`` a violation is counted, but not raised.
+``details`` are values that are shown with a violation. ``distance`` is how far a comparison was from its limit.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ def buggify(probability: float | None = None) -> bool:
 
 @fast_path(enabled, "first")
 def buggify_value[Value](normal: Value, faulty: Value, probability: float | None = None) -> Value:
-    """Return ``faulty`` when this point acts, else ``normal``. Arguments and errors as for ``buggify``."""
+    """Return ``faulty`` when this point acts, else ``normal``; ``probability`` and errors are as for ``buggify``."""
     return faulty if buggify(probability) else normal
 
 
@@ -90,7 +90,7 @@ def set_seed(seed: int) -> None:
 
 @contextmanager
 def activated(probability: float = DEFAULT_PROBABILITY, *, seed: int | None = None) -> Iterator[None]:
-    """Activate buggify during the block, like ``activate`` and ``set_seed``; restore the earlier state afterwards."""
+    """Activate buggify in a block, as ``activate(probability)`` and ``set_seed(seed)`` do outside of one."""
     state = thread_state()
     probability_before, generator_before = state.probability, state.generator
     activate(probability)

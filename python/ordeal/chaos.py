@@ -186,7 +186,7 @@ class ChaosTest(RuleBasedStateMachine):
 
     @_default
     def checkpoint_snapshot_filter(self, name: str, value: Any) -> bool:
-        """Return whether a snapshot holds the attribute ``name``; by default, what ``snapshot_filter`` returns."""
+        """Return True if a snapshot holds this attribute; by default, as ``snapshot_filter(name, value)`` says."""
         return self.snapshot_filter(name, value)
 
     @_default
@@ -205,13 +205,13 @@ class ChaosTest(RuleBasedStateMachine):
 
     @_default
     def snapshot_filter(self, name: str, value: Any) -> bool:
-        """Older name of ``checkpoint_snapshot_filter``; by default a snapshot holds everything."""
+        """Older name of ``checkpoint_snapshot_filter(name, value)``; by default a snapshot holds everything."""
         del name, value
         return True
 
     @_default
     def restore_snapshot(self, state: dict[str, Any]) -> None:
-        """Called with the attributes of a snapshot after they have been set on this machine."""
+        """Repair what depends on ``state``, the attributes of a snapshot, after they were set on this machine."""
 
     def _draw_faults(self, chance: Chance) -> list[str]:
         kept = draw_by_size(len(self._faults), chance)
@@ -244,7 +244,7 @@ class ChaosTest(RuleBasedStateMachine):
         return self._rule_loop
 
     def check_invariants(self, *arguments: Any, **named: Any) -> None:
-        """Check the invariants, as Hypothesis does after each step, and raise what failed outside of its frames."""
+        """Check the invariants after a step. Hypothesis passes ``arguments`` and ``named``."""
         check_observed(self, super().check_invariants, *arguments, **named)
 
     def teardown(self) -> None:

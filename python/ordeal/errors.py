@@ -105,7 +105,7 @@ class DivergenceError(AssertionError):
 
     @classmethod
     def after(cls, operation: str, message: str) -> DivergenceError:
-        """Return the error for what ``operation`` brought about and a later comparison shows."""
+        """Return the error for a difference that a comparison after ``operation`` shows; ``message`` names it."""
         error = cls(message)
         error.operation = operation
         return error

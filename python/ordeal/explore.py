@@ -215,7 +215,7 @@ class Explorer:
     def explore(
         self, progress: Progress | None = None, shrink_progress: ShrinkListener | None = None
     ) -> ExplorationResult:
-        """Explore as ``options`` say, which ``run`` takes as arguments."""
+        """Explore as ``options`` say; ``progress`` and ``shrink_progress`` are as for ``run``."""
         return self._run(self.options, progress, shrink_progress)
 
     def _run(

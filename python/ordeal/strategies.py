@@ -45,7 +45,9 @@ _HOSTILE = (
 
 
 def corrupted_bytes(min_size: int = 0, max_size: int = 1024) -> SearchStrategy[bytes]:
-    """Bytes as a bad disk or a broken sender leaves them: well-formed ones cut, flipped and mixed with bad bytes.
+    """``min_size`` to ``max_size`` bytes, as a bad disk leaves them.
+
+    Well-formed ones cut, flipped and mixed with bad ones.
 
     Raises ConfigError when the sizes are not whole numbers from 0, in this order.
     """
@@ -58,7 +60,7 @@ def corrupted_bytes(min_size: int = 0, max_size: int = 1024) -> SearchStrategy[b
 
 
 def adversarial_strings(min_size: int = 0, max_size: int = 256) -> SearchStrategy[str]:
-    """Texts that break programs: injections, paths, control characters, similar letters, words that mean values.
+    """Texts of ``min_size`` to ``max_size`` characters that break programs: injections, paths, control characters.
 
     Raises ConfigError when the sizes are not whole numbers from 0, in this order.
     """

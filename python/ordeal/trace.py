@@ -1,4 +1,8 @@
-"""Traces from Python: load, replay, shrink, ablate, lower to Hypothesis, turn into tests."""
+"""Traces from Python: load, replay, shrink, ablate, lower to Hypothesis, turn into tests.
+
+``test_class`` is the machine of a trace, or a function that makes one; without it, the class is imported by the name in
+the trace.
+"""
 
 from __future__ import annotations
 

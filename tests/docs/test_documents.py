@@ -7,7 +7,9 @@ what it says to Kubernetes must fit the schema of that.
 
 from __future__ import annotations
 
+import contextlib
 import importlib
+import io
 import os
 import re
 import subprocess
@@ -32,6 +34,30 @@ DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("
 SHOWN_ONLY = {"", "text", "cpp", "json"}
 
 
+#: The output below a block of Python.
+BELOW = r"(?:```)?\s*(?:<!---.*?-->\s*)?```text\n(.*?)```"
+#: First lines of outputs that another test makes, or that need another computer, another Python, or a person.
+SHOWN_ELSEWHERE = {
+    "# .gitignore",
+    "$ ordeal bisect 1f0d --good v1.2",
+    "$ ordeal benchmark --max-workers 8",
+    "$ ordeal compare main",
+    "$ ordeal dashboard",
+    "$ ordeal doctor",
+    "$ ordeal explore",  # and a page whose name is the time
+    "$ ordeal gate --changed main",
+    "$ ordeal report diff monday.json tuesday.json",
+    "$ ordeal seeds pull redis://store.example.org:6379/0",
+    '$ python3.14t -c "import sys, ordeal; print(sys._is_gil_enabled())"',
+    "Fleet night: running, tests.test_shop:ShopChaos on ray",
+    # tests/examples/test_missing_invariant.py
+    "shop/inventory.py:30  Inventory.reserve  survived  delete_statement  1e4ffe8c87dd",
+    "    @invariant()",
+    "promises_can_be_kept             7        3  stock.reserved, stock.on_hand",
+    "killed, in 3 steps: AssertionError: more units are promised than there are",
+}
+
+
 def shell_error(text: str) -> str | None:
     """What bash says about a text that it cannot parse. Nothing of it is run."""
     done = subprocess.run(["bash", "-n"], input=text, capture_output=True, text=True, check=False)
@@ -53,14 +79,28 @@ class Page:
     """What the hidden blocks of a page use: its other blocks, and commands that run in its folder."""
 
     def __init__(self, path: Path) -> None:
+        self._path = path
         self._text = path.read_text("utf-8")
+        self.used: set[str] = set()
+
+    def page_path(self) -> Path:
+        return self._path
 
     def page_text(self) -> str:
         return self._text
 
     def block(self, language: str, number: int = 1) -> str:
         """Return the text of the nth block of a language."""
-        return self._text.split(f"```{language}\n")[number].split("```")[0]
+        found = self._text.split(f"```{language}\n")[number].split("```")[0]
+        self.used.add(found)
+        return found
+
+    def outputs(self) -> list[str]:
+        """Return the blocks that show more than what a reader types."""
+        found = re.findall(r"^```(console|text)\n(.*?)^```", self._text, re.DOTALL | re.MULTILINE)
+        command = re.compile(r"^\$ (?:.*\\\n)*.*$", re.MULTILINE)
+        shown = [text for language, text in found if language == "text" or command.sub("", text).strip()]
+        return [text for text in shown if not text.startswith("Saturation: ")]
 
     def save_blocks(self, *names: str) -> None:
         """Write the first blocks of Python into files of these names, which can be imported from then on."""
@@ -84,13 +124,19 @@ class Page:
     @staticmethod
     def shows(output: str, shown: str) -> bool:
         """Return True if each line that is shown is in the output, in that order; but for counts, times and hashes."""
-        left_out = re.compile(r"\$ .*|\.\.\.|.* in [\d.]+s( =+)?|platform .*|rootdir: .*|plugins: .*|[\s^]*")
-        changing = re.compile(
-            r"\b\d[\d,]* (?=runs|steps|edges|checkpoints)|\b\d+\.\d+ ?s\b|(?<=[Rr]un )\d+|(?<=seed-)[0-9a-f]{12}"
-        )
-        output, shown = (changing.sub("N", text) for text in (output, shown))
-        lines = iter(output.splitlines())
-        return all(any(line == found for found in lines) for line in shown.splitlines() if not left_out.fullmatch(line))
+        of_pytest = r".* in [\d.]+s( =+)?|platform .*|rootdir: .*|plugins: .*"
+        left_out = re.compile(rf"\$ .*|\.\.\.|  \[\d+s\] .*|\s*Saturation: .*|{of_pytest}|[\s^]*")
+        counts = r"\b\d[\d,]* (?=runs?|steps|edges|checkpoints)|(?<=[Rr]un )\d+"
+        changing = re.compile(rf"{counts}|\b\d+(\.\d+)? ?s\b|(?<=seed-)[0-9a-f]{{12}}")
+        expected = [changing.sub("N", line) for line in shown.splitlines() if not left_out.fullmatch(line)]
+        lines = (changing.sub("N", line).rstrip() for line in output.splitlines())
+        return all(any(line == found for found in lines) for line in expected)
+
+    @staticmethod
+    def printed(*done: subprocess.CompletedProcess[str]) -> str:
+        """Return what a terminal shows of commands: the report comes before the last line of the rest."""
+        both = [(each.stdout, each.stderr.splitlines(keepends=True)) for each in done]
+        return "".join("".join([*rest[:-1], report, *rest[-1:]]) for report, rest in both)
 
 
 def check_shell(example: Example) -> str | None:
@@ -142,17 +188,27 @@ def test_blocks_of(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     # Classes in a document ask for the module they are from.
     document.namespace["__name__"] = "document"
     page = Page(path)
-    for name in ("page_text", "block", "save_blocks", "run", "run_pytest", "shows"):
+    for name in ("page_path", "page_text", "block", "save_blocks", "run", "run_pytest", "shows", "printed"):
         document.namespace[name] = getattr(page, name)
     before = [*sys.path]
     try:
         for example in document.examples():
-            example.evaluate()
+            with contextlib.redirect_stdout(io.StringIO()) as printed:
+                example.evaluate()
+            # What a block prints may stand below it.
+            below = re.match(BELOW, page.page_text()[example.end :], re.DOTALL)
+            if below and printed.getvalue():
+                assert page.shows(printed.getvalue(), below[1]), f"{printed.getvalue()}\nis not\n{below[1]}"
+                page.used.add(below[1])
     finally:
         sys.path[:] = before
         for name, module in [*sys.modules.items()]:
             if str(getattr(module, "__file__", None) or "").startswith(str(tmp_path)):
                 del sys.modules[name]
+    unchecked = [
+        text for text in page.outputs() if text not in page.used and text.splitlines()[0] not in SHOWN_ELSEWHERE
+    ]
+    assert not unchecked or ROOT / "docs" not in path.parents, f"{path.name} shows what no block checks: {unchecked}"
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))

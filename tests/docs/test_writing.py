@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.docs.test_docs_site import TOOL
 
 from ordeal.cli.commands import commands
 from ordeal.config.flags import flags_of
@@ -19,6 +20,7 @@ PAGES = sorted([*ROOT.glob("docs/**/*.md"), ROOT / "README.md", ROOT / "CONTRIBU
 #: Pages with tables that programs write, from descriptions elsewhere.
 GENERATED = {"trophies.md", "libraries.md"}
 WORDS_MAX = 35
+INDEX = TOOL.sections((ROOT / "docs/index.md").read_text("utf-8"))
 HABITS = re.compile(
     r"\b(so many|how many-th|of which|anew|alike|beside|told|tells|whatever|and else|of its own|apart from|dear|let go"
     r"|its time is over|is no (?!longer)|in vain|so long|by itself)\b",
@@ -26,13 +28,13 @@ HABITS = re.compile(
 )
 
 
-def sentences(text: str) -> Iterator[str]:
+def sentences(text: str, ends: str = ".!?:") -> Iterator[str]:
     """Yield the sentences of a page without its code; a cell of a table and an item of a list begin new ones."""
     text = re.sub(r"<!---.*?-->|^```.*?^```|^#.*?$|^!\[.*?$", "\n\n", text, flags=re.DOTALL | re.MULTILINE)
     text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", re.sub(r"`[^`]*`", "Code", text))
     text = re.sub(r"^\s*([-*]|\d+\.) |\|", "\n\n", text, flags=re.MULTILINE)
     for paragraph in re.split(r"\n\s*\n", text):
-        yield from re.split(r"(?<=[.!?:])[\"')*]*\s+(?=[\"'(*]*(?:[A-Z]|ordeal ))", " ".join(paragraph.split()))
+        yield from re.split(rf"(?<=[{ends}])[\"')*]*\s+(?=[\"'(*]*(?:[A-Z]|ordeal ))", " ".join(paragraph.split()))
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
@@ -46,6 +48,53 @@ def test_no_sentence_is_longer_than_a_breath(path: Path) -> None:
 def test_a_page_has_no_habit_that_readers_stumble_over(path: Path) -> None:
     if path.name not in GENERATED:
         found = [line for line in path.read_text("utf-8").splitlines() if HABITS.search(line)]
+        assert not found, f"{path.name}: {found}"
+
+
+def syllables(word: str) -> int:
+    """Return how many syllables a word has; for the words of these pages together, a dictionary says the same."""
+    word = re.sub(r"[^a-z]", "", word.lower())
+    groups = len(re.findall(r"[aeiouy]+", word))
+    silent = re.search(r"(?<![^aeiouy]l)e$|[^td]ed$|[^aeiousxzhcg]es$", word)
+    return max(groups - bool(silent), 1)
+
+
+def reading_ease(text: str) -> float:
+    """Return the reading ease of Flesch ("A new readability yardstick", 1948) of a page, without code and tables."""
+    prose = re.sub(r"^\|.*?$", "\n\n", text.replace("`ordeal`", "ordeal"), flags=re.MULTILINE)
+    said = sentences(re.sub(r"`[^`]*`", "", prose), ends=".!?")
+    found = [words for each in said if (words := re.findall(r"[A-Za-z][\w'-]*", each))]
+    count = sum(map(len, found))
+    spoken = sum(syllables(word) for words in found for word in words)
+    return 206.835 - 1.015 * count / len(found) - 84.6 * spoken / count
+
+
+EASE_MIN = {"Tutorials": 60.0, "How-to": 50.0}
+READ = [
+    (place, EASE_MIN[section.title]) for section in INDEX if section.title in EASE_MIN for _, place in section.pages
+]
+
+
+@pytest.mark.parametrize(("place", "least"), READ, ids=[place for place, _ in READ])
+def test_a_page_is_easy_to_read(place: str, least: float) -> None:
+    ease = reading_ease((ROOT / "docs" / place).read_text("utf-8"))
+    assert ease >= least, f"{place} has a reading ease of {ease:.0f}: shorten its sentences and words"
+
+
+#: Words of the glossary where people use them for something else, and what to write.
+OTHER_MEANINGS = {
+    r"\b(many|several|different|remote|idle|build) machines?\b|\b(other|between|across) machines\b": "host",
+    r"\b(reach|browser on|user of) this machine\b|\bthis machine can\b|^another machine$": "computer",
+    r"\bthe targets\b": "target modules",
+    r"\b(CI|pytest|test) seeds?\b": "saved failure",
+}
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+def test_a_word_of_the_glossary_has_one_meaning(path: Path) -> None:
+    if path.name not in GENERATED:
+        prose = " ".join(sentences(path.read_text("utf-8")))
+        found = {match[0]: word for pattern, word in OTHER_MEANINGS.items() for match in re.finditer(pattern, prose)}
         assert not found, f"{path.name}: {found}"
 
 
@@ -63,12 +112,13 @@ def messages(path: Path) -> Iterator[str]:
             yield node.value
 
 
-def test_no_message_has_such_a_habit() -> None:
+def test_no_message_has_such_a_habit_or_another_meaning() -> None:
+    wrong = re.compile("|".join([HABITS.pattern, *OTHER_MEANINGS]), re.IGNORECASE)
     found = [
         f"{path.relative_to(ROOT)}: {text}"
         for path in sorted(ROOT.glob("python/**/*.py"))
         for text in messages(path)
-        if HABITS.search(text)
+        if wrong.search(text)
     ]
     assert not found, "\n".join(found)
 

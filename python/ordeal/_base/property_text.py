@@ -19,7 +19,7 @@ _STATUSES = ("FAIL", "NOT REACHED", "NOT EXERCISED", "PASS")
 
 
 def property_lines(report: PropertyReport) -> list[str]:
-    """Return a line for each property, failed ones last, and a summary; nothing without properties."""
+    """Return a line for each property of ``report``, failed ones last, and a summary; nothing without properties."""
     passed, failed = report["passed"], report["failed"]
     if not passed and not failed:
         return []
@@ -36,7 +36,7 @@ def _with_details(status: str, summary: str, details: str) -> str:
 
 
 def reliability_lines(report: PropertyReport) -> list[str]:
-    """Return a line for each operation that should meet a fault, and a summary; nothing if none was named."""
+    """Return a line for each operation of ``report`` that should meet a fault, and a summary; nothing without any."""
     coverage = report.get("reliability_coverage")
     if coverage is None:
         return []

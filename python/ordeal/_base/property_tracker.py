@@ -238,7 +238,7 @@ class Tallies(msgspec.Struct):
 
 
 class PropertyTracker:
-    """Counts what the assertions of the program see. Thread-safe.
+    """Counts what the assertions of the program see. Thread-safe. ``enabled`` is a flag of the core.
 
     A process has one, ``ordeal.assertions.tracker``; it counts while it is ``active``. Declarations are remembered in
     any case, because modules declare their properties when they are imported.
@@ -300,7 +300,7 @@ class PropertyTracker:
         distance: float | None = None,
         details: str = "",
     ) -> None:
-        """Count one hit of a property, while the tracker is active.
+        """Count one hit of a property, while the tracker is active. ``ordeal.assertions`` explains the arguments.
 
         Raises:
             PropertyError: the name belongs to a property of another type, is not a text, or is one too many.
@@ -326,7 +326,10 @@ class PropertyTracker:
                 self._tallies.cell(kind, name, operation, fault).count(passed, not passed)
 
     def declare(self, name: str, kind: PropertyType, *, operation: str | None = None, fault: str | None = None) -> None:
-        """List the property in the results even if it is never seen. Raises what ``record`` does."""
+        """List the property in the results even if it is never seen. ``ordeal.assertions`` explains the arguments.
+
+        Raises PropertyError, as ``record`` does.
+        """
         if kind not in PROPERTY_TYPES:
             raise PropertyError(f"{kind!r} is not a type of property", hint=f"write one of {', '.join(PROPERTY_TYPES)}")
         with self._lock:

@@ -66,7 +66,7 @@ SCHEDULE = "(world)"
 
 @dataclass(slots=True)
 class TraceStep:
-    """One step. ``kind`` is ``rule``, ``initialize``, ``fault_toggle`` or ``rule_swarm``.
+    """One step. ``kind`` is ``rule``, ``initialize``, ``fault_toggle`` or ``rule_swarm``; ``active_faults`` were on.
 
     ``name`` is the rule's, or ``+fault`` and ``-fault`` for a toggle. ``params`` holds the arguments: the values
     themselves while the trace is in memory, and their text once it was loaded from a file. ``choices`` holds what
@@ -88,7 +88,10 @@ class TraceStep:
 
 @dataclass(slots=True)
 class TraceFailure:
-    """How the run failed. ``step`` counts from 1; 0 means before the first step."""
+    """How the run failed: ``error_type``, ``error_message`` and the ``bucket`` of the failure.
+
+    ``step`` counts from 1; 0 means before the first step.
+    """
 
     error_type: str
     error_message: str
@@ -97,13 +100,16 @@ class TraceFailure:
 
     @classmethod
     def of(cls, error: BaseException, step: int, bucket: str) -> TraceFailure:
-        """Describe the failure ``error``, whose message is cut to 500 characters."""
+        """Describe ``error`` at ``step``, with the ``bucket`` of the failure. Its message is cut to 500 characters."""
         return cls(type_name(type(error)), error_message(error)[:JSON_MESSAGE_CHARS_MAX], step, bucket)
 
 
 @dataclass(slots=True)
 class Trace:
     """A run from a fresh machine: all its choices, and what people want to read.
+
+    ``run_id`` is the number of the run in its exploration, ``test_class`` the path of its class, ``failure`` how it
+    failed, ``edges_discovered`` how many edges it was the first to reach, and ``program`` its text as Python.
 
     ``seed`` is the integer that the exploration was started with. ``from_checkpoint`` is the number of the checkpoint
     that the run branched from, or None; the trace includes the steps before it in any case. ``targets`` holds the
@@ -175,7 +181,7 @@ class Trace:
 
     @classmethod
     def from_dict(cls, record: Any, *, where: str = "trace") -> Trace:
-        """Build a trace from what ``to_dict`` returned; every field is checked.
+        """Build a trace from ``record``, which ``to_dict`` returned; ``where`` names it in errors.
 
         Raises:
             TraceError: a field is missing, unknown, or has the wrong type, or the checksum does not fit.
@@ -205,7 +211,7 @@ class Trace:
 
     @classmethod
     def from_json(cls, data: bytes, *, where: str = "trace") -> Trace:
-        """Parse what ``to_json`` returned; ``where`` names the source in errors.
+        """Parse ``data``, which ``to_json`` returned; ``where`` names the source in errors.
 
         Raises:
             TraceError: the text is not a valid trace; the message names the field.
@@ -238,7 +244,7 @@ class Trace:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Trace:
-        """Read a trace.
+        """Read the trace file at ``path``: JSON, packed or not.
 
         Raises:
             TraceError: the file cannot be read or is not a valid trace; the message names the file and the field.
@@ -473,7 +479,7 @@ def encode_choice(value: ChoiceValue) -> Any:
 
 
 def decode_choice(value: Any, where: str) -> ChoiceValue:
-    """Decode what ``encode_choice`` returned.
+    """Decode ``value``, which ``encode_choice`` returned; ``where`` names it in errors.
 
     Raises:
         TraceError: the value is not an encoded choice.

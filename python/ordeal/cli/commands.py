@@ -234,7 +234,7 @@ def completion() -> None:
     "Exit code: 0, 2 for wrong use.",
 )
 def dashboard() -> None:
-    """Serve pages of all runs to a browser on this machine.
+    """Serve pages of all runs to a browser on this computer.
 
     Follows a run that goes on. Prints an address with a token, which nobody else knows; it reads the files of the runs,
     and changes nothing.

@@ -1,4 +1,4 @@
-"""``ordeal dashboard``: serves the pages of all runs to a browser on this machine, until Ctrl-C."""
+"""``ordeal dashboard``: serves the pages of all runs to a browser on this computer, until Ctrl-C."""
 
 from __future__ import annotations
 

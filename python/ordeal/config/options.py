@@ -143,8 +143,8 @@ class Tuning(Table):
         value_reuse_prob: share of the numbers of a large range, texts and bytes that repeat a value: one from earlier
             in the run, a constant of the targets, one that they compared, or one that led to new code. The strategy
             always allows it.
-        comparison_tracing: ``auto`` watches what the targets compare, in replays of some runs, and makes runs that turn
-            the comparisons. ``off`` never does.
+        comparison_tracing: ``auto`` watches what the target modules compare, in replays of some runs, and makes runs
+            that turn the comparisons. ``off`` never does.
         seed_mutation_prob: share of the rule calls, in runs that branch, whose arguments are a small change of those
             with which the rule was last called on the way to the checkpoint. None means never, or what the adaptive
             policy finds best.
@@ -240,7 +240,7 @@ class FleetConfig(Fleet):
         text("an address", "dir:///srv/ordeal", "address"),
         "none",
         flag="--store URL",
-        help="Share discoveries with other machines (dir://PATH, redis://HOST/DB)",
+        help="Share discoveries with other hosts (dir://PATH, redis://HOST/DB)",
     )
 
 

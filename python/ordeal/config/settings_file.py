@@ -47,7 +47,7 @@ class OrdealConfig(Table):
 
 
 def load_config(path: str | Path = DEFAULT_PATH, *, needs_tests: bool = True) -> OrdealConfig:
-    """Read and check a configuration file; it must have ``[[tests]]`` unless ``needs_tests`` is False.
+    """Read and check the settings file at ``path``; it must have ``[[tests]]`` unless ``needs_tests`` is False.
 
     Raises ``ConfigError``, naming the file and the key, when the file cannot be read, is not TOML, or holds a value
     that cannot be used.

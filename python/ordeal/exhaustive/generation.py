@@ -103,7 +103,8 @@ class Gen(_native.Choices):
         Values that a filter rejects are skipped.
 
         Raises:
-            GenerationError: it is not a strategy, has infinitely many values, or none passes its filters.
+            GenerationError: it is not a strategy, or none of its values passes its filters.
+            InfiniteStrategyError: it has infinitely many values.
         """
         __tracebackhide__ = True
         if not isinstance(strategy, SearchStrategy):

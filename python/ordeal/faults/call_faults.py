@@ -70,7 +70,7 @@ class PatchFault(MultiPatchFault):
 
 
 class CallFault(MultiPatchFault):
-    """A fault on the calls of ``target``, which stays a coroutine function if it is one.
+    """A fault called ``name`` on the calls of ``target``, which stays a coroutine function if it is one.
 
     Each call runs ``before(number)``, with the number of the call since ``reset()`` from 1, which may raise; then waits
     ``pause_s`` seconds; then makes the original call, or takes the result of ``answer()`` instead; and returns

@@ -207,7 +207,7 @@ class Fault(ABC):
         """Undo ``enter_run``, if it did anything; ``reset()`` does so too."""
 
     def resume(self, hits: int) -> None:
-        """Restore ``observation_hits`` from an earlier point of a run, from which the run continues."""
+        """Set ``observation_hits`` to ``hits``, as they were at the point from which the run continues."""
         self._fault_switch.hits = hits
 
     @property
@@ -285,7 +285,7 @@ def _has_own(cls: type[Fault], *methods: str) -> bool:
 
 
 class MultiPatchFault(Fault):
-    """A fault that wraps several targets at once; all of them or none.
+    """A fault called ``name`` that wraps several targets at once; all of them or none.
 
     ``patches`` holds pairs of a dotted path and a function from the original to its replacement. That function is
     called again whenever another fault on the same target is switched, so lasting state belongs outside it. Its
@@ -442,7 +442,7 @@ class MultiPatchFault(Fault):
 
 
 class LambdaFault(Fault):
-    """A fault made from two functions, called when it is switched on and off.
+    """A fault called ``name``, made from two functions: ``on_activate`` switches it on and ``on_deactivate`` off.
 
     When one of them raises, FaultError names the fault and the fault is off.
     """

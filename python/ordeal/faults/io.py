@@ -182,7 +182,7 @@ def return_empty(target: str) -> CallFault:
 
 @made_again
 def corrupt_output(target: str) -> CallFault:
-    """A ``bytes`` or ``str`` result is replaced by as much chance, drawn from ``ordeal.faults.randomness``."""
+    """A ``bytes`` or ``str`` result of ``target`` is replaced by random content of the same length."""
     fault: CallFault
 
     def corrupt(result: Any) -> Any:
@@ -194,7 +194,7 @@ def corrupt_output(target: str) -> CallFault:
 
 @made_again
 def truncate_output(target: str, fraction: float = 0.5) -> CallFault:
-    """Only the first ``fraction`` of a ``bytes``, ``str``, ``list`` or ``tuple`` result is returned.
+    """Only the first ``fraction`` of a ``bytes``, ``str``, ``list`` or ``tuple`` result of ``target`` is returned.
 
     Raises FaultError when ``fraction`` is not between 0 and 1.
     """
@@ -204,7 +204,7 @@ def truncate_output(target: str, fraction: float = 0.5) -> CallFault:
 
 @made_again
 def disk_full() -> MultiPatchFault:
-    """The disk is full, for the whole process: opening a file to write it, and writing to one, raises ENOSPC.
+    """The disk is full, for the whole process: opening a file to write it, and writing to one, raises OSError (ENOSPC).
 
     It acts on ``open`` in the modes ``w``, ``a`` and ``x`` (also as ``Path.open`` and ``Path.write_text``) and on
     ``os.write`` to regular files; pipes, sockets and terminals need no disk.
@@ -232,7 +232,7 @@ def disk_full() -> MultiPatchFault:
 
 @made_again
 def permission_denied() -> MultiPatchFault:
-    """Nothing may be written, for the whole process: ``open`` in the modes ``w``, ``a`` and ``x`` raises EACCES."""
+    """Nothing may be written, for the whole process: opening in a mode ``w``, ``a`` or ``x`` raises PermissionError."""
     fault: MultiPatchFault
 
     def refuse(path: Any) -> None:
@@ -246,9 +246,10 @@ def permission_denied() -> MultiPatchFault:
 
 @made_again
 def subprocess_timeout(target: str, *, timeout_sec: float = 0.001) -> MultiPatchFault:
-    """``subprocess.run`` raises ``TimeoutExpired`` at once for a command with ``target`` in its text.
+    """``subprocess.run`` raises ``subprocess.TimeoutExpired`` at once for a command with ``target`` in its text.
 
-    Raises FaultError when ``timeout_sec`` is negative, or the target is not a text.
+    ``timeout_sec``, in seconds, only appears in the error. Raises FaultError when ``timeout_sec`` is negative, or the
+    target is not a text.
     """
     check_command("subprocess_timeout", target)
     check_seconds("subprocess_timeout", "timeout_sec", timeout_sec)
@@ -271,7 +272,9 @@ def subprocess_timeout(target: str, *, timeout_sec: float = 0.001) -> MultiPatch
 def subprocess_exit(
     target: str, *, returncode: int = 1, stdout: Output = None, stderr: Output = None
 ) -> MultiPatchFault:
-    """A command with ``target`` in its text is not run; it is found ended with ``returncode`` and this output.
+    """A command with ``target`` in its text is not run.
+
+    It appears to have ended with ``returncode``, ``stdout`` and ``stderr``.
 
     It acts on everything in ``subprocess``. The output is there for streams that are read through a pipe. Raises
     FaultError for arguments of other types.
@@ -288,9 +291,10 @@ def subprocess_exit(
 def subprocess_signal(
     target: str, *, signum: int = signal.SIGTERM, stdout: Output = None, stderr: Output = None
 ) -> MultiPatchFault:
-    """A command with ``target`` in its text is not run; it is found killed by the signal ``signum``.
+    """A command with ``target`` in its text is not run; it appears to have been killed by the signal ``signum``.
 
-    Raises FaultError when the signal does not exist, or for arguments of other types.
+    ``stdout`` and ``stderr`` are what it printed before. Raises FaultError when the signal does not exist, or for
+    arguments of other types.
     """
     _check_ending("subprocess_signal", target, stdout, stderr)
     check_count("subprocess_signal", "signum", signum, least=1)

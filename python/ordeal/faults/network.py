@@ -36,7 +36,7 @@ _TEXT_ATTRIBUTES = ("output_text", "text", "content")
 
 @dataclass(frozen=True)
 class FaultResponse:
-    """The supposed answer of a server, with the attributes that HTTP clients give a response."""
+    """The supposed answer of a server: ``status_code``, ``text`` and ``headers``, as HTTP clients give them."""
 
     status_code: int
     text: str
@@ -76,7 +76,10 @@ class HTTPFaultError(Exception):
 
 @made_again
 def http_error(target: str, status_code: int = 500, message: str = "Internal Server Error") -> CallFault:
-    """Calls of ``target`` raise HTTPFaultError with this code and text. Raises FaultError when they are none."""
+    """Calls of ``target`` raise HTTPFaultError with ``status_code`` and ``message``.
+
+    Raises FaultError when ``status_code`` is not from 100 to 599, or ``message`` is not a text.
+    """
     check_status("http_error", status_code)
     check_text("http_error", "message", message)
     return _failing(target, f"http_error({target}, {status_code})", status_code, message)
@@ -115,9 +118,9 @@ def rate_limited(target: str, retry_after: float = 30.0) -> CallFault:
 
 @made_again
 def auth_failure(target: str, status_code: int = 401) -> CallFault:
-    """Calls of ``target`` raise HTTPFaultError: "Unauthorized" with code 401, "Forbidden" with another.
+    """Calls of ``target`` raise HTTPFaultError: "Unauthorized" with ``status_code`` 401, "Forbidden" with another.
 
-    Raises FaultError when it is not a code.
+    Raises FaultError when ``status_code`` is not from 100 to 599.
     """
     check_status("auth_failure", status_code)
     message = "Unauthorized" if status_code == 401 else "Forbidden"
@@ -126,7 +129,7 @@ def auth_failure(target: str, status_code: int = 401) -> CallFault:
 
 @made_again
 def partial_response(target: str, fraction: float = 0.5) -> CallFault:
-    """Only the first ``fraction`` of a response is there.
+    """Calls of ``target`` return only the first ``fraction`` of a response.
 
     The response is a ``str`` or ``bytes`` result, or the first of ``output_text``, ``text`` and ``content`` that the
     result has as one; a copy of the result then has the shorter text. Raises FaultError when ``fraction`` is not
@@ -153,7 +156,7 @@ def intermittent_http_error(
 ) -> CallFault:
     """Every ``every_n``-th call of ``target`` raises HTTPFaultError; calls are counted again after ``reset()``.
 
-    Raises FaultError when ``every_n`` is below 1, or the code or the text is none.
+    Raises FaultError when ``every_n`` is below 1, ``status_code`` is not from 100 to 599, or ``message`` is not a text.
     """
     check_every_n("intermittent_http_error", every_n)
     check_status("intermittent_http_error", status_code)

@@ -1,4 +1,7 @@
-"""Faults of numbers: results that are not numbers, or have another shape, type, order or size."""
+"""Faults of numbers: results that are not numbers, or have another shape, type, order or size.
+
+``target`` is the dotted path of the function whose result changes.
+"""
 
 from __future__ import annotations
 
@@ -154,7 +157,9 @@ class CorruptedFloats(Fault):
 
 @made_again
 def corrupted_floats(corrupt_type: str = "nan") -> CorruptedFloats:
-    """Its ``value()`` is ``nan``, ``inf``, ``-inf``, the greatest float (``max``) or the least above 0 (``min``).
+    """Its ``value()`` is what ``corrupt_type`` says: ``nan``, ``inf``, ``-inf``, ``max`` or ``min``.
+
+    ``max`` is the greatest float, ``min`` the least above 0.
 
     It patches nothing: the test passes the value on. When the fault is off, the value is 0.0. Raises FaultError for
     another type.

@@ -1,4 +1,7 @@
-"""Faults of time and of luck: calls that time out, drag, crash now and then, or give unsteady numbers."""
+"""Faults of time and of luck: calls that time out, drag, crash now and then, or give unsteady numbers.
+
+``target`` is the dotted path of the function whose calls are hit. Times are in seconds.
+"""
 
 from __future__ import annotations
 

@@ -113,7 +113,7 @@ _FLAT = {bytearray, deque, set, BytesIO, StringIO}
 
 
 def same(ours: Any, theirs: Any) -> bool:
-    """Return whether two values are equal, as Python compares them, except that NaN equals NaN and True is not 1.
+    """Return True if ``ours`` equals ``theirs``, as Python compares them, except that NaN equals NaN and True is not 1.
 
     Lists, tuples, deques and dictionaries are compared item by item, arrays as a whole.
     """

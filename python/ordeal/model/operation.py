@@ -53,9 +53,10 @@ def op(
 ) -> Callable[[Any], Any]:
     """Make a method of a ``Pair`` or of an oracle an operation: a rule after which what should be equal is compared.
 
-    Arguments are as for ``rule``. A parameter may have its strategy as default instead: ``def put(self, key=keys)``.
-    With a target, the result of the method is added to it, unless both sides raised. Without, it is dropped. It is
-    chosen ``weight`` times, from 1 to 1000, as often as an operation without; ``weights`` of the class take precedence.
+    ``target``, ``targets`` and the other arguments are as for ``rule``. A parameter may have its strategy as default
+    instead: ``def put(self, key=keys)``. With a target, the result of the method is added to it, unless both sides
+    raised. Without, it is dropped. It is chosen ``weight`` times, from 1 to 1000, as often as an operation without;
+    ``weights`` of the class take precedence.
 
     Raises:
         MachineError: it is not used as ``@op(...)`` above a plain method; a parameter has no strategy, or is

@@ -67,7 +67,7 @@ class Pair(ComparingMachine):
         return None, None
 
     def equal(self, ours: Any, theirs: Any) -> bool:
-        """Return whether a result or view of the system matches that of the model; by default, see ``same``."""
+        """Return True if ``ours``, of the system, matches ``theirs``; by default, as ``same`` compares."""
         return same(ours, theirs)
 
     def both(self, operation: str | Callable[[Any], Any], /, *args: Any, **kwargs: Any) -> Any:

@@ -38,7 +38,7 @@ class Notes(list[str]):
     """Notes in the order in which they came, each once."""
 
     def add(self, text: str, kind: NoteKind = NoteKind.OTHER) -> None:
-        """Add a sentence that is not there yet."""
+        """Add ``text``, a sentence about ``kind``, unless it is there already."""
         if text not in self:
             self.append(Note(text, kind))
 

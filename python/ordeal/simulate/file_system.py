@@ -26,8 +26,9 @@ _ERRORS = {"full": errno.ENOSPC, "broken": errno.EIO}
 class FileSystem:
     """A file system in memory. It starts empty, and what is written is durable only after a sync.
 
-    A path that is not absolute starts at ``/``. ``with files.patch():`` makes it the file system of the program. It
-    belongs in the machine, and is copied with it at checkpoints. Not thread-safe.
+    A ``path``, or ``where``, that is not absolute starts at ``/``. Where a disk would fail, methods raise OSError.
+    ``with files.patch():`` makes it the file system of the program. It belongs in the machine, and is copied with it at
+    checkpoints. Not thread-safe.
     """
 
     def __init__(self, *, clock: Clock | None = None, rng_seed: int = 0) -> None:
@@ -65,7 +66,7 @@ class FileSystem:
         file.change(Write(0, _encoded(content)), self.now_s())
 
     def append(self, path: AnyPath, content: bytes | str) -> None:
-        """Append to a file, making it and its parent folders if needed."""
+        """Append ``content`` to a file; create it and its parent folders if needed."""
         where = absolute(path)
         self.make_folders(posixpath.dirname(where))
         file = self.open_file(where, create=True)
@@ -100,7 +101,7 @@ class FileSystem:
         self._disk.remove(*self.parent(where))
 
     def rename(self, source: AnyPath, destination: AnyPath) -> None:
-        """Rename a file or folder, replacing what has the new name, as ``os.replace`` does. Raises OSError."""
+        """Rename ``source`` to ``destination``, which is replaced, as ``os.replace`` does. Raises OSError."""
         old, new = absolute(source), absolute(destination)
         node = self.node(old)
         folder, name = self.parent(old)
@@ -163,7 +164,7 @@ class FileSystem:
         self.lose_power(chosen, chosen if torn else None)
 
     def lose_power(self, choose: Choose, torn: Choose | None) -> None:
-        """Crash, with what survives of a torn write chosen apart."""
+        """Crash: ``choose`` decides how much survives, and ``torn`` how much of the first lost write."""
         self._disk.crash(choose, torn)
         self.descriptors.forget()
 
@@ -196,11 +197,11 @@ class FileSystem:
         self._faults.clear()
 
     def begin_fault(self, fault: DiskFault) -> None:
-        """Let the whole disk be full or broken for the program, until ``end_fault``; the test still sees its files."""
+        """Apply ``fault``, such as a full disk, to the program, but not to the test, until ``end_fault(fault)``."""
         self._disk_faults.append(fault)
 
     def end_fault(self, fault: DiskFault) -> None:
-        """Undo one ``begin_fault``."""
+        """Undo one ``begin_fault(fault)``."""
         self._disk_faults.remove(fault)
 
     # -- the program's file system --------------------------------------------------------------------------------
@@ -260,7 +261,7 @@ class FileSystem:
         return self.folder(above), name
 
     def open_file(self, where: str, *, create: bool) -> File:
-        """Return the file to be written to. Raises OSError."""
+        """Return the file to write to; ``create`` makes it if it is missing. Raises OSError."""
         if self.is_readonly(where):
             raise os_error(errno.EACCES, where)
         folder, name = self.parent(where)
@@ -321,7 +322,7 @@ class FileSystem:
         return self._chance.content(len(content)) if self._faults.get(where) == "corrupt" else content
 
     def sync_node(self, node: File | Folder) -> None:
-        """Make the content of a file, or the names in a folder, durable."""
+        """Make ``node`` durable: the content of a file, or the names in a folder."""
         if isinstance(node, Folder):
             self._disk.sync_folder(node)
         else:

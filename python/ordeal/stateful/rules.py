@@ -41,7 +41,10 @@ def rule[Function: Callable[..., Any]](
 def initialize[Function: Callable[..., Any]](
     *, targets: Sequence[Bundle[Any]] = (), target: Bundle[Any] | None = None, **arguments: Any
 ) -> Callable[[Function], Function]:
-    """Make a method a rule that runs once, before the others; arguments and errors are as for ``rule``."""
+    """Make a method a rule that runs once, before the others.
+
+    ``target``, ``targets``, other arguments and errors are as for ``rule``.
+    """
     return _decorator(hypothesis.stateful.initialize, targets, target, arguments)
 
 

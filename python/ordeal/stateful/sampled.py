@@ -18,7 +18,7 @@ SHARE = 0.125
 def invariant[Function: Callable[..., Any]](
     *, check_during_init: bool = False, sampled: bool = False
 ) -> Callable[[Function], Function]:
-    """Make a method an invariant, like Hypothesis' ``invariant``.
+    """Make a method an invariant. ``check_during_init`` is as for Hypothesis' ``invariant``.
 
     With ``sampled``, it is checked before the first step, at the end of the run, and after one step in eight. Which
     steps these are is drawn with the other choices of a run, so that it replays. Hypothesis alone checks the first

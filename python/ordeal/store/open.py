@@ -40,6 +40,12 @@ class Address(str):
 def open_store(url: str, namespace: str) -> Store:
     """Open the store at ``url``, for members of ``namespace``: any text, such as ``namespace_of`` returns.
 
+    Example::
+
+        store = open_store("dir://shared", "myapp 1.2")
+        store.sync(Outgoing(failures=(FailureReport("KeyError in myapp:pay", trace, steps=12, count=3),)))
+        (report,) = store.failures()
+
     Raises:
         StoreError: the address is wrong, or no store there can be written.
     """
@@ -76,7 +82,7 @@ def open_readers(url: str) -> Iterator[Store]:
     try:
         names = backend.namespaces(NAMESPACES_MAX)
     except UnreachableError as error:
-        hint = "see that this machine can reach it, and that this user may read it"
+        hint = "see that this computer can reach it, and that this user may read it"
         raise StoreError(f"the store cannot be read: {error}", hint=hint) from error
     finally:
         backend.close()

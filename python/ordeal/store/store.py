@@ -142,7 +142,7 @@ class _News:
 
 
 class Store:
-    """Shares discoveries with the other members of a namespace. Made by ``open_store``.
+    """Shares discoveries with the other members of a namespace. Made by ``open_store``; ``clock`` returns seconds.
 
     It is a member once it has made its first exchange. Owned by one thread, in the process that made it.
 

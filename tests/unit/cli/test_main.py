@@ -37,7 +37,7 @@ Understand:
   replay      Run a saved failure again, shrink it, write it as plain Python
   diff        Say where two saved failures part
   report      Make a page of a run, or a report in another format; compare two
-  dashboard   Serve pages of all runs to a browser on this machine
+  dashboard   Serve pages of all runs to a browser on this computer
 
 Keep:
   seeds       Replay the saved failures (seeds), and say which still fail

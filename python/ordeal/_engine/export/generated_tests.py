@@ -111,7 +111,7 @@ def check_invariants(machine: RuleBasedStateMachine, *, during_init: bool = Fals
 
 
 def replay_packed(packed: str, test_class: MachineFactory) -> None:
-    """Replay a trace contained in a generated test, and raise its failure.
+    """Replay ``packed``, the trace in a generated test, on a machine of ``test_class``, and raise its failure.
 
     Raises:
         TraceError: the text is damaged, or the trace no longer fits the class.

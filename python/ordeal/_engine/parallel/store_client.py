@@ -135,7 +135,7 @@ class StoreClient:
         try:
             self._wait(lambda: self.member >= 0, JOIN_SECONDS_MAX)
             if self.member < 0:
-                raise StoreError("the store did not answer", hint="see that this machine can reach it")
+                raise StoreError("the store did not answer", hint="see that this computer can reach it")
         except BaseException:
             self.close()
             raise

@@ -1,7 +1,7 @@
 """The application of the dashboard: who may ask, and what each address answers.
 
-It answers only with the token in the address, to a browser on this machine, and changes nothing. It runs no code of the
-user's: what it shows is data from files.
+It answers only with the token in the address, to a browser on this computer, and changes nothing. It runs no code of
+the user's: what it shows is data from files.
 """
 
 from __future__ import annotations

@@ -52,7 +52,10 @@ _DISK_SITE, _TORN_SITE, _CRASH_SITE = map(name_key, (NOT_SYNCED, TORN, "crash"))
 
 
 class Node:
-    """A machine of a world; made by ``World.node``. Not thread-safe."""
+    """A host of a world; made by ``World.node``. Not thread-safe.
+
+    It has a ``name`` and an ``address`` on the network, and runs ``main`` with ``arguments`` in each of its lives.
+    """
 
     def __init__(
         self, loop: SimulationLoop, name: str, address: str, main: NodeMain, arguments: tuple[Any, ...]
@@ -84,7 +87,11 @@ class Node:
         return name_key(self.name)
 
     def start(self) -> asyncio.Task[Any]:
-        """Begin a life: run the function of the node."""
+        """Begin a life: run the function of the node.
+
+        Raises:
+            SimulationError: its function is not a coroutine function.
+        """
         self.lives += 1
         self.life = Life(self._loop, self.name, self.clock, self.disk)
         context = self._context.copy()
@@ -134,7 +141,7 @@ class Node:
         self.life.resume()
 
     def send_signal(self, number: int) -> None:
-        """Send a signal, such as ``signal.SIGTERM``: its handler is called, or without one the node ends.
+        """Send the signal ``number``, such as ``signal.SIGTERM``: call its handler, or end the node if there is none.
 
         A node that ends so loses nothing of its disk.
         """

@@ -32,7 +32,10 @@ type _Wait = tuple[Condition, asyncio.Future[bool]]
 
 
 class World(_native.WorldState):
-    """The nodes of one simulated run. A test that has a parameter ``world`` gets one for each run. Not thread-safe."""
+    """The nodes of one simulated run, with ``faults`` that strike them. Not thread-safe.
+
+    A test that has a parameter ``world`` gets one for each run.
+    """
 
     def __init__(self, loop: SimulationLoop, faults: Sequence[NodeFault] = ()) -> None:
         self._loop = loop
@@ -158,7 +161,7 @@ class World(_native.WorldState):
         self.cut(self._between(one, other, one_way=one_way))
 
     def heal(self, one: Node | str | None = None, other: Node | str | None = None) -> None:
-        """Undo what ``partition`` cut between these nodes; without arguments, all cuts and clogs."""
+        """Undo what ``partition`` cut between ``one`` and ``other``; without arguments, undo all cuts and clogs."""
         if one is None:
             self._links.heal_all()
         else:
@@ -205,7 +208,7 @@ class World(_native.WorldState):
         self._links.make(self._between(one, other, one_way=False), seconds, conduct)
 
     def reset(self, one: Node | str, other: Node | str | None = None) -> None:
-        """Reset the connections between two nodes, or all of one."""
+        """Reset the connections between ``one`` and ``other``, or all of ``one``."""
         first, second = self._named(one), None if other is None else self._named(other)
         for end in self._loop.ends_of(first):
             if second is None or end.peer.host == second:
@@ -227,7 +230,7 @@ class World(_native.WorldState):
         return _WAYS * len(self._nodes)
 
     def isolating(self, node: Node, manner: int) -> list[Link]:
-        """Return the links to cut in the way of this number."""
+        """Return the links that isolate ``node``; ``manner`` is the number of the way to do it."""
         peers = [other for other in self._nodes if other != node.name]
         which, way = divmod(manner, _WAYS)
         others = [*peers, ""] if which == 0 else [peers[which - 1]]
@@ -258,11 +261,11 @@ class World(_native.WorldState):
         return next((node.name for node in self._nodes.values() if node.address == name), None)
 
     def address_of(self, name: str) -> str:
-        """Return the address of a node, or of the test itself."""
+        """Return the address of the node ``name``, or of the test itself."""
         return self._nodes[name].address if name else TEST_ADDRESS
 
     def is_silent(self, name: str) -> bool:
-        """Return whether a node is down and nothing answers for it."""
+        """Return True if the node ``name`` is down and nothing answers for it."""
         life = self._nodes[name].life
         return life.is_dead and life.is_silent
 
@@ -302,10 +305,10 @@ class World(_native.WorldState):
     # Properties
 
     def always(self, name: str, condition: Condition) -> None:
-        """Demand that ``condition()`` is true from now on; it is asked after each step of any task.
+        """Check ``condition()`` after each step of any task from now on; ``name`` stands in the failure.
 
-        It should be quick, and may not await. The run fails with BrokenProperty when it returns what counts as false,
-        and with its own error when it raises one.
+        It should be quick, and may not await. SimulationError is raised if it is not a function. The run fails with
+        BrokenProperty when it returns what counts as false, and with its own error when it raises one.
         """
         if not callable(condition):
             raise SimulationError(
@@ -323,7 +326,7 @@ class World(_native.WorldState):
             raise self._not_reached("the condition of `until`", within)
 
     async def eventually(self, name: str, condition: Condition, *, within: float = WITHIN_S) -> None:
-        """End all faults, and demand that ``condition()`` becomes true.
+        """End all faults, and wait until ``condition()`` is true; ``name`` stands in the failure.
 
         Nothing is disturbed any more in the rest of the run: links are healed, nodes that a fault crashed or paused
         run again, packets take their usual time.

@@ -132,7 +132,7 @@ def _quoted(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """What a child process receives."""
+    """What a child process receives: its program, ``arguments`` and ``stdin``."""
 
     program: str
     """The name of the program, without its folder."""
@@ -147,7 +147,7 @@ class Command:
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """What a child process does: what it prints, its exit code, and how long it runs in simulated seconds."""
+    """What a child process does: it prints ``stdout`` and ``stderr``, and exits with ``code`` after ``seconds``."""
 
     stdout: str | bytes = b""
     stderr: str | bytes = b""
@@ -155,7 +155,7 @@ class Output:
     seconds: float = 0.0
 
     def printed(self, number: int) -> bytes:
-        """Return what it writes to its standard output, 1, or its standard error, 2."""
+        """Return what it writes to stream ``number``: 1 is standard output, 2 standard error."""
         text = self.stdout if number == 1 else self.stderr
         return text.encode() if isinstance(text, str) else bytes(text)
 

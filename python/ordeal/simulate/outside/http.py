@@ -16,7 +16,7 @@ from ordeal.simulate.outside.declared import WEB_PORTS, Declared, http_stub, is_
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What a web service is asked."""
+    """What a web service is asked: ``method``, ``path``, ``query``, ``headers`` and ``body``, as in HTTP."""
 
     method: str
     path: str
@@ -33,7 +33,10 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """What a web service answers. A body that is neither bytes nor text is sent as JSON."""
+    """What a web service answers: a ``status``, ``headers`` and a body.
+
+    One that is neither bytes nor text is sent as JSON.
+    """
 
     body: Any = b""
     status: int = 200

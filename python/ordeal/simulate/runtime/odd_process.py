@@ -56,6 +56,7 @@ def check(main: Main, *, runs: int = RUNS, seed: int = 0, faults: Any = ()) -> N
     Raises:
         NotDeterministic: two processes differ. The error names the first step that does, and what it may depend on.
         SimulationError: an argument cannot be used, or a fresh process cannot import the function.
+        SystemExit: in the fresh process, if the file of the function calls this when it is imported.
     """
     if _checked:  # or each process would start another one, without end
         raise SystemExit(

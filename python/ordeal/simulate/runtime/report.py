@@ -250,10 +250,11 @@ def vain_faults(faults: Iterable[SimulatedFault], reach: Report) -> Iterator[str
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScheduleFailure:
-    """A failure, with what has to be decided for it to happen."""
+    """A failure: its ``error``, the decisions that it needs, the ``faults`` of the test, the ``seed`` of its run."""
 
     error: BaseException
     bucket: str
+    """What makes two failures the same."""
     decided: tuple[Decided, ...]
     """The decisions that it needs; all others are 0."""
     run: int
@@ -287,10 +288,11 @@ class ScheduleFailure:
 
 @dataclass(slots=True, kw_only=True)
 class Report:
-    """What a search did, and what it found."""
+    """What a search did in its ``runs``, which took ``simulated_s`` seconds of simulated time, and what it found."""
 
     runs: int = 0
     steps: int = 0
+    """How many steps of tasks all runs made."""
     made: int = 0
     """How many decisions all runs made."""
     disturbed: Counter[str] = field(default_factory=Counter)

@@ -50,7 +50,10 @@ class Unrestored:
 
 
 class TickWorld:
-    """The clock and the disk of a program that moves in ticks. Copied with its machine. Not thread-safe."""
+    """The clock and the disk of a program that moves in ticks of ``tick_s`` seconds, at most ``limit`` of them.
+
+    Copied with its machine. Not thread-safe.
+    """
 
     def __init__(self, tick_s: float, limit: int) -> None:
         self.clock = Clock()
@@ -74,7 +77,7 @@ class TickWorld:
         self.world = None
 
     def always(self, name: str, condition: Callable[[], object]) -> None:
-        """Let a condition be true from now on: it is asked after each tick and each command."""
+        """Check ``condition()`` after each tick and command from now on; ``name`` stands in the failure."""
         self._always[name] = condition
 
     def skew(self, offset: float) -> None:
@@ -82,7 +85,7 @@ class TickWorld:
         self._life.clock.offset += float(offset)
 
     def run(self, function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
-        """Call ``function`` as code of the program: with its time and its disk, and behind the fences."""
+        """Call ``function(*arguments, **named)`` with the time and the disk of the program, and nothing outside."""
         if self._depth:
             return function(*arguments, **named)
         context = contextvars.copy_context()
@@ -112,7 +115,7 @@ class TickWorld:
         return self.clock.time()
 
     def sleep_through(self, seconds: float) -> None:
-        """Let time pass because the program called ``time.sleep``."""
+        """Let ``seconds`` of simulated time pass, because the program called ``time.sleep``."""
         self.clock.advance(seconds)
 
     def allows(self, _what: str) -> bool:
@@ -120,7 +123,7 @@ class TickWorld:
         return False
 
     def escape(self, what: str, hint: str) -> NoReturn:
-        """Refuse to leave the simulation."""
+        """Raise EscapedSimulation: ``what`` would leave the simulation, and ``hint`` is what to write instead."""
         __tracebackhide__ = True
         site = calling_site()
         raise EscapedSimulation(f"{what} inside of a simulation, at {site.where}: {site.name}", hint=hint)

@@ -175,7 +175,7 @@ class RunningFleet:
             alive = [each for each in records.values() if text_of(each, "state") in ("starting", "running")]
             if time.time() - max(number_of(each, "at") for each in (launcher, *alive)) < STALE_SECONDS:
                 raise FleetError(
-                    f"the fleet `{name}` runs already, started on {text_of(launcher, 'host') or 'another machine'}",
+                    f"the fleet `{name}` runs already, started on {text_of(launcher, 'host') or 'another computer'}",
                     hint="write another `--fleet-name`, or stop it with `ordeal fleet stop URL --name " + name + "`",
                 )
         return list(records)
