@@ -215,6 +215,7 @@ def test_what_is_none_is_counted() -> None:
         ("import sys\ndef f():\n    return 1 if sys.platform.startswith('win') else 'x'\n", 1),
         ("import sys\ndef f():\n    if len(sys.argv) > 1: print()\n", 6),
         ("import sys\ndef f(a):\n    return sys.version_info >= (3, 9) and a\n", 2),
+        ("import os\nif not hasattr(os, 'fork'):\n    LIMIT = 1\n", 0),
         ("DEBUG = False\ndef f():\n    if DEBUG: print(1)\n", 6),
     ],
 )
