@@ -104,23 +104,38 @@ def seeds_left_out(number: int) -> str:
     return f"{counted(number, 'saved failure')} not replayed; `ordeal seeds` replays all"
 
 
+_LABELS = {
+    "reproduced": "REGRESSION",
+    "fails_differently": "DIFFERENT",
+    "class_unusable": "NO CLASS",
+    "no_longer_applies": "outdated",
+    "unreadable": "corrupt",
+    "fixed": "fixed",
+}
+
+
+def seed_line(status: str, what: str, *, error: str = "", recorded: str = "", reason: str = "") -> str:
+    """Return what the replay of a saved failure shows, as all commands print it. ``status`` is one of ``SeedStatus``.
+
+    ``what`` names the seed, ``error`` is how it fails now, ``recorded`` how it failed when it was saved, and
+    ``reason`` why it shows nothing.
+    """
+    shows = error if status in _FAILING else one_line(reason, limit=2 * MESSAGE_CHARS_MAX)
+    if status == "fails_differently" and recorded:
+        shows += f"; recorded: {recorded}"
+    elif status == "fixed":
+        shows = "no longer reproduces"
+    elif status == "no_longer_applies":
+        shows = f"no longer applies: {shows}"
+    return f"{_LABELS[status]:<10}  {what} — {shows}"
+
+
 def _line(record: SeedRecord, several: bool) -> str:
     name, test_class = one_line(record.name), one_line(record.test_class)
-    reason = one_line(record.reason, limit=2 * MESSAGE_CHARS_MAX)
+    what = name if record.status == "unreadable" else f"{name}: {test_class}"
     where = f" in {one_line(record.start or '.')}" if several else ""
-    match record.status:
-        case "reproduced":
-            return f"REGRESSION  {name}: {test_class}{where} — {record.error}"
-        case "fails_differently":
-            return f"DIFFERENT   {name}: {test_class}{where} — {record.error}; recorded: {record.recorded}"
-        case "class_unusable":
-            return f"NO CLASS    {name}: {test_class}{where} — {reason}"
-        case "no_longer_applies":
-            return f"outdated    {name}: {test_class}{where} — no longer applies: {reason}"
-        case "unreadable":
-            return f"corrupt     {name}{where}: {reason}"
-        case _:
-            return f"fixed       {name}: {test_class}{where} — no longer reproduces"
+    shown = {"error": record.error, "recorded": record.recorded, "reason": record.reason}
+    return seed_line(record.status, f"{what}{where}", **shown)
 
 
 def _verdict(records: Sequence[SeedRecord], folders: Mapping[str, str]) -> list[str]:

@@ -20,7 +20,7 @@ from ordeal._base.formatting import (
     safe_lines,
 )
 from ordeal._base.untrusted import error_message, type_name
-from ordeal._report.pytest_lines import recorded_failure
+from ordeal._report.pytest_lines import recorded_failure, seed_line
 from ordeal._report.replay import recorded_error
 
 if TYPE_CHECKING:
@@ -39,27 +39,16 @@ def seeds_header(number: int, folder: Path, *, exists: bool) -> str:
     return f"No seed corpus found.\n\nhint: {hint}"
 
 
-def seed_line(replay: SeedReplay) -> str:
+def listed_seed(replay: SeedReplay) -> str:
     """Return the line of one seed in a listing."""
-    file = one_line(replay.path.name)
-    if replay.trace is None:
-        return f"  corrupt     {file} — {one_line(replay.reason, limit=2 * MESSAGE_CHARS_MAX)}"
-    what = f"{file}  {one_line(replay.trace.test_class)} ({counted(len(replay.trace.taken_steps()), 'step')})"
-    if replay.status.value == "class_unusable":
-        return f"  NO CLASS    {what} — {one_line(replay.reason, limit=2 * MESSAGE_CHARS_MAX)}"
-    if replay.error is None:
-        return f"  fixed       {what}" if not replay.reason else f"  outdated    {what} — {_no_longer_applies(replay)}"
-    if replay.status.value == "reproduced":
-        return f"  REGRESSION  {what} — {describe_error(replay.error)}"
-    recorded = recorded_failure(replay.trace)
-    return f"  DIFFERENT   {what} — fails differently: {describe_error(replay.error)}; recorded: {recorded}"
-
-
-def _no_longer_applies(replay: SeedReplay) -> str:
-    # The error that follows says the same in more detail.
-    test_class = "" if replay.trace is None else replay.trace.test_class
-    why = replay.reason.removeprefix(f"the trace no longer applies to {test_class}: ")
-    return one_line(f"no longer applies: {why}", limit=2 * MESSAGE_CHARS_MAX)
+    trace, what, reason = replay.trace, one_line(replay.path.name), replay.reason
+    if trace is not None:
+        what = f"{what}  {one_line(trace.test_class)} ({counted(len(trace.taken_steps()), 'step')})"
+        # The error that follows says the same in more detail.
+        reason = reason.removeprefix(f"the trace no longer applies to {trace.test_class}: ")
+    shown = {"recorded": "" if trace is None else recorded_failure(trace), "reason": reason}
+    shown["error"] = "" if replay.error is None else describe_error(replay.error)
+    return f"  {seed_line(replay.status.value, what, **shown)}"
 
 
 def seed_details(replay: SeedReplay, traceback: str) -> str:
@@ -140,20 +129,9 @@ def seed_outcomes_text(outcomes: Sequence[SeedOutcome], *, verbose: bool) -> str
 
 
 def _outcome_line(outcome: SeedOutcome) -> str:
-    name, message = one_line(outcome.name), one_line(outcome.message, limit=2 * MESSAGE_CHARS_MAX)
-    match outcome.status.value:
-        case "reproduced":
-            return f"  REGRESSION  {name}: {message}"
-        case "fails_differently":
-            return f"  REGRESSION  {name}: fails differently: {message}"
-        case "fixed":
-            return f"  fixed       {name}: no longer reproduces"
-        case "no_longer_applies":
-            return f"  outdated    {name}: no longer applies: {message}"
-        case "class_unusable":
-            return f"  NO CLASS    {name}: {message}"
-        case _:
-            return f"  corrupt     {name}: {message}"
+    message = one_line(outcome.message, limit=2 * MESSAGE_CHARS_MAX)
+    shown = {"error" if outcome.status.fails else "reason": message}
+    return f"  {seed_line(outcome.status.value, one_line(outcome.name), **shown)}"
 
 
 def seeds_that_hang(number: int) -> str:

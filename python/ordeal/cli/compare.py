@@ -18,7 +18,7 @@ from ordeal._base.git import checked_out, commit, last_line, root_of
 from ordeal._base.imports import file_of, files_behind
 from ordeal._base.trace_file import Trace
 from ordeal._report.formats.document import line
-from ordeal._tools.compare.comparing import Comparison, Difference, Version, compare
+from ordeal._tools.compare.comparing import Compared, Difference, Version, compare
 from ordeal.cli import terminal
 from ordeal.cli.folders import corpus_folders, traces_folders
 from ordeal.config.flags import CompareFlags
@@ -44,7 +44,7 @@ def run(flags: CompareFlags) -> int:
         message = "no version to compare with" if not names else "more than two versions"
         raise ConfigError(message, hint="name a commit or a release, for example `ordeal compare HEAD~1`")
     config = load_config_for(classes, flags.config if Path(flags.config).exists() or not classes else None)
-    found: list[tuple[str, Comparison]] = []
+    found: list[tuple[str, Compared]] = []
     kept = list(_kept())
     with ExitStack() as stack:
         old, new = (stack.enter_context(_version(name, config)) for name in (names[0], *(names[1:] or [""])))

@@ -20,6 +20,7 @@ from ordeal._base.trace_file import Trace
 from ordeal._engine.seed_corpus.lookup import find_failure
 from ordeal._native import monotonic
 from ordeal._report.formats.document import line
+from ordeal._report.pytest_lines import seed_line
 from ordeal.cli import terminal
 from ordeal.cli.folders import corpus_folders, traces_folders
 from ordeal.config.flags import GateFlags
@@ -37,8 +38,8 @@ _WITH_SHRINKING = 1.5
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
-    """What became of one part of the gate. A part that was ``skipped`` stops nothing, and says why."""
+class GateCheck:
+    """What became of a part of the gate. One that was ``skipped`` stops nothing, and says why."""
 
     name: str
     status: Literal["passed", "failed", "skipped"]
@@ -70,7 +71,7 @@ def run(flags: GateFlags) -> int:
     return 1 if stops else 0
 
 
-def _shown(check: Check, flags: GateFlags) -> Check:
+def _shown(check: GateCheck, flags: GateFlags) -> GateCheck:
     if not flags.json:
         status = check.status.upper() if check.status == "failed" else check.status
         terminal.write(f"{check.name:12}{status:9}{line(check.message)}\n")
@@ -88,7 +89,7 @@ class _Gate:
         self._folder = Path.cwd()
         self._classes = [each.class_path for each in config.tests]
 
-    def checks(self) -> Iterator[Check]:
+    def checks(self) -> Iterator[GateCheck]:
         """Yield the checks as they are made, the quickest first."""
         changed = None
         if self._flags.changed is not None:
@@ -103,7 +104,7 @@ class _Gate:
             yield self._explored(classes, note)
         else:
             message = f"no class has changed since {self._flags.changed}"
-            yield from (Check(name, "skipped", message) for name in ("reach", "determinism", "explore"))
+            yield from (GateCheck(name, "skipped", message) for name in ("reach", "determinism", "explore"))
         if self._flags.mutate:
             yield self._mutated()
 
@@ -118,10 +119,10 @@ class _Gate:
         packages = [each.parent.resolve() for each in homes if each.name == "__init__.py"]
         return any(each in parts or any(map(each.is_relative_to, packages)) for each in changed)
 
-    def _seeds(self) -> Check:
+    def _seeds(self) -> GateCheck:
         answer = _ordeal(["seeds"], self._left() + _GRACE_SECONDS)
         if isinstance(answer, str):
-            return Check("seeds", "failed", answer)
+            return GateCheck("seeds", "failed", answer)
         seeds = answer["seeds"]
         passing = sum(each["status"] == "fixed" for each in seeds)
         message = f"{passing} of {counted(len(seeds), 'saved failure')} pass" if seeds else "no failure is saved"
@@ -129,9 +130,9 @@ class _Gate:
         mute = [each for each in seeds if each["status"] in ("class_unusable", "unreadable")]
         details = [_outcome_line(each, each["name"]) for each in seeds if each["status"] != "fixed"]
         hint = f"`ordeal replay {failing[0]['path']}`" if failing else ""
-        return Check("seeds", "failed" if failing or mute else "passed", message, tuple(details), hint)
+        return GateCheck("seeds", "failed" if failing or mute else "passed", message, tuple(details), hint)
 
-    def _examined(self, classes: Sequence[str], note: str) -> Iterator[Check]:
+    def _examined(self, classes: Sequence[str], note: str) -> Iterator[GateCheck]:
         """Yield what the doctor says of reach and determinism, of as many classes as half of the time allows."""
         found: list[Mapping[str, Any]] = []
         half, left_out, troubles = self._left() / 2, [], []
@@ -153,9 +154,9 @@ class _Gate:
             message = ", ".join(filter(None, [f"{counted(done, 'class', 'classes')} examined", note]))
             failed = bool(bad or troubles)
             hint = "`ordeal doctor` says what to do" if bad else "`--max-time` gives it more" if late else ""
-            yield Check(name, "failed" if failed else "passed", message, (*details, *troubles, *late), hint)
+            yield GateCheck(name, "failed" if failed else "passed", message, (*details, *troubles, *late), hint)
 
-    def _explored(self, classes: Sequence[str], note: str) -> Check:
+    def _explored(self, classes: Sequence[str], note: str) -> GateCheck:
         # Mutants get as much time as the search.
         share = self._left() / (2 if self._flags.mutate else 1)
         seconds = max(1.0, share / _WITH_SHRINKING / len(classes))
@@ -163,7 +164,7 @@ class _Gate:
         order = ["explore", "--config", self._flags.config, "--max-time", f"{seconds:.1f}"]
         answer = _ordeal([*order, "--progress", "none", *classes], limit)
         if isinstance(answer, str):
-            return Check("explore", "failed", answer)
+            return GateCheck("explore", "failed", answer)
         results = answer["results"]
         failures = [each for result in results for each in result["failures"]]
         unclear = [each for each in results if each["inconclusive"]]
@@ -176,53 +177,48 @@ class _Gate:
         message = ", ".join(filter(None, [counted(len(failures), "finding"), searched, note]))
         failed = failures or unclear or flaky > self._flags.flakes or len(results) < len(classes)
         hint = "`ordeal view` makes the page of the last one" if failures else ""
-        return Check("explore", "failed" if failed else "passed", message, tuple(details), hint)
+        return GateCheck("explore", "failed" if failed else "passed", message, tuple(details), hint)
 
-    def _mutated(self) -> Check:
+    def _mutated(self) -> GateCheck:
         order = ["mutate", "--since", self._flags.changed or "HEAD", "--budget", f"{self._left() + _GRACE_SECONDS:.0f}"]
         answer = _ordeal(order, self._left() + 2 * _GRACE_SECONDS)
         if isinstance(answer, str):
-            return Check("mutants", "failed", answer)
+            return GateCheck("mutants", "failed", answer)
         if not answer["mutants"]:
-            return Check("mutants", "passed", "no mutants in the lines that changed")
+            return GateCheck("mutants", "passed", "no mutants in the lines that changed")
         bad = [each for each in answer["mutants"] if each["verdict"] in ("survived", "uncovered", "not run")]
         details = [f"{each['file']}:{each['line']} {each['verdict']}: {each['operator']}" for each in bad]
         number = len(answer["mutants"])
         message = f"{number - len(bad)} of {counted(number, 'mutant')} of changed lines noticed"
         hint = "`ordeal mutate show ID` shows one, `accept ID` lets it pass" if bad else ""
-        return Check("mutants", "failed" if bad else "passed", message, tuple(details), hint)
+        return GateCheck("mutants", "failed" if bad else "passed", message, tuple(details), hint)
 
     def _left(self) -> float:
         return max(1.0, self._until - monotonic())
 
 
-def _of_traces(flags: GateFlags) -> Iterator[Check]:
+def _of_traces(flags: GateFlags) -> Iterator[GateCheck]:
     """Yield what becomes of each trace: whether it can be read, and whether its replays all do the same."""
     for trace in flags.traces:
         outcomes = [_ordeal(["replay", trace], flags.max_time + _GRACE_SECONDS) for _ in range(REPLAYS)]
         wrong = next((each for each in outcomes if isinstance(each, str)), None)
         if wrong is not None:
-            yield Check("trace", "failed", f"{trace}: {wrong}")
+            yield GateCheck("trace", "failed", f"{trace}: {wrong}")
             continue
         lines = Counter(_outcome_line(each, "replay") for each in outcomes if not isinstance(each, str))
         details = tuple(f"{text} ({number} of {REPLAYS})" for text, number in lines.items())
         others = REPLAYS - max(lines.values())
         fails = any(not isinstance(each, str) and each["status"] != "not_reproduced" for each in outcomes)
         message = f"{trace}: " + ("the same outcome each time" if not others else f"{counted(others, 'replay')} differ")
-        yield Check("trace", "failed" if fails or others > flags.flakes else "passed", message, details)
+        yield GateCheck("trace", "failed" if fails or others > flags.flakes else "passed", message, details)
 
 
 def _outcome_line(replay: Mapping[str, Any], name: str) -> str:
     """Return what a replay shows: whether it fails, and if not with the recorded failure, with what instead."""
-    recorded = replay["recorded_error"]
-    match replay["status"]:
-        case "reproduced":
-            return f"{name} still fails: {recorded}"
-        case "fails_differently":
-            return f"{name} fails with {replay['error_type']}: {replay['error_message']}; recorded: {recorded}"
-        case "not_reproduced" | "fixed":
-            return f"{name} passes; recorded: {recorded}"
-    return f"{name}: {replay['reason'] or replay['status']}"
+    status = "fixed" if replay["status"] == "not_reproduced" else replay["status"]
+    error = f"{replay['error_type']}: {replay['error_message']}" if replay["error_type"] else ""
+    recorded, reason = replay["recorded_error"] or "", replay.get("reason") or ""
+    return seed_line(status, name, error=error, recorded=recorded, reason=reason)
 
 
 def _ordeal(arguments: Sequence[str], seconds: float) -> dict[str, Any] | str:

@@ -9,7 +9,7 @@ from pathlib import Path
 from ordeal._engine.execution.bucket import traceback_text
 from ordeal._engine.seed_corpus.corpus import SeedCorpus, SeedReplay, SeedReplayer
 from ordeal._engine.seed_corpus.paths import CORPUS_DIR
-from ordeal._report.seeds import seed_details, seed_line, seeds_header, seeds_json, seeds_summary
+from ordeal._report.seeds import listed_seed, seed_details, seeds_header, seeds_json, seeds_summary
 from ordeal.cli import terminal
 from ordeal.config.flags import SeedsFlags
 from ordeal.config.options import DEFAULT_PATH
@@ -67,7 +67,7 @@ def _replay_all(replayer: SeedReplayer, paths: Sequence[Path], *, verbose: bool)
         with terminal.contained(verbose=verbose):
             replay = replayer.replay(path)
         replays.append(replay)
-        terminal.say(seed_line(replay))
+        terminal.say(listed_seed(replay))
         if verbose:
             terminal.say(seed_details(replay, "" if replay.error is None else traceback_text(replay.error)))
     return replays

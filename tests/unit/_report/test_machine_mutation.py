@@ -8,7 +8,7 @@ from ordeal._report.mutation import mutation_json, mutation_text
 from ordeal._report.mutation_files import mutation_page
 from ordeal._report.mutation_rates import machine_tables
 from ordeal._report.stryker import stryker_json
-from ordeal._tools.mutation.machines.evidence import Difference, JudgingMachine, Kill, MachineFinding
+from ordeal._tools.mutation.machines.evidence import JudgingMachine, Kill, MachineFinding, StateDifference
 from ordeal._tools.mutation.machines.running import verdict_of
 from ordeal._tools.mutation.mutants import mutants_of
 from ordeal._tools.mutation.operators import PRESETS
@@ -29,7 +29,9 @@ def judgement(source: Source) -> Judgement:
     kill = Kill(1, 2, "assertion", "invariant:sound", ("sound",), "sell", (), "t.py:4", "AssertionError")
     findings = {
         first.id: MachineFinding(first.id, "killed", (kill,), traces=2, replays=1),
-        second.id: MachineFinding(second.id, "survived", (), Difference(3, 5, "sell", "stock['a']", "5", "7"), 4, 4),
+        second.id: MachineFinding(
+            second.id, "survived", (), StateDifference(3, 5, "sell", "stock['a']", "5", "7"), 4, 4
+        ),
     }
     machine = JudgingMachine("t:M", 4, 80, 1, ("sell",), ("cut",), ("sound", "idle"), {"sound": ("stock",)}, ("mails",))
     return Judgement([verdict_of(each, findings[each.id]) for each in mutants], findings=findings, machines=[machine])

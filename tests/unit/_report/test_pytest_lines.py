@@ -106,7 +106,7 @@ def record(status: str, **changes: Any) -> SeedRecord:
         ("reproduced", "REGRESSION  seed-0a: shop:Till — ValueError: now"),
         ("fails_differently", "DIFFERENT   seed-0a: shop:Till — ValueError: now; recorded: KeyError: then"),
         ("no_longer_applies", "outdated    seed-0a: shop:Till — no longer applies: it has no rule 'pay'"),
-        ("unreadable", "corrupt     seed-0a: it has no rule 'pay'"),
+        ("unreadable", "corrupt     seed-0a — it has no rule 'pay'"),
         ("fixed", "fixed       seed-0a: shop:Till — no longer reproduces"),
     ],
 )
@@ -179,7 +179,7 @@ def test_a_replay_is_one_command_for_the_shell(path: str, start: str, words: lis
 
 def test_nothing_in_a_seed_breaks_a_line() -> None:
     lines = section(record("unreadable", name="a\x1b[2J", reason="b\nc" * 1000))
-    assert lines[0].startswith("corrupt     a\\x1b[2J: b\\nc")
+    assert lines[0].startswith("corrupt     a\\x1b[2J — b\\nc")
     assert len(lines[0]) < 500
 
 

@@ -452,7 +452,7 @@ class TestSeeds:
         SeedOutcome("seed-4", ".ordeal/seeds/Account/seed-4.json", SeedStatus.NO_LONGER_APPLIES, "no rule 'x'"),
         SeedOutcome("seed-5", ".ordeal/seeds/Account/seed-5.json", SeedStatus.UNREADABLE, "not JSON"),
     ]
-    MUTE = "  outdated    seed-4: no longer applies: no rule 'x'\n  corrupt     seed-5: not JSON\n"
+    MUTE = "  outdated    seed-4 — no longer applies: no rule 'x'\n  corrupt     seed-5 — not JSON\n"
 
     @staticmethod
     def put_files() -> list[Path]:
@@ -472,9 +472,9 @@ class TestSeeds:
             run("explore", "-v")[2]
             == HEADER
             + (
-                "  REGRESSION  seed-1: ValueError: bad\n"
-                "  fixed       seed-2: no longer reproduces\n"
-                "  REGRESSION  seed-3: fails differently: KeyError: 1\n"
+                "  REGRESSION  seed-1 — ValueError: bad\n"
+                "  fixed       seed-2 — no longer reproduces\n"
+                "  DIFFERENT   seed-3 — KeyError: 1\n"
             )
             + self.MUTE
             + CLOSING

@@ -130,7 +130,7 @@ def test_traces_alone_are_replayed_three_times(run: Run, tmp_path: Path) -> None
     code, out, _ = run("gate", "failure.json")
     assert code == 1
     assert out.startswith("trace       FAILED   failure.json: the same outcome each time\n")
-    assert "still fails: AssertionError" in out
+    assert "REGRESSION  replay — AssertionError" in out
     assert "(3 of 3)" in out
     Path("gated_program.py").write_text(RIGHT)
     assert run("gate", "failure.json")[0] == 0

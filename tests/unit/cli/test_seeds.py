@@ -93,7 +93,7 @@ class TestListing:
         code, _, err = run("seeds")
         assert code == 1
         assert (
-            f"  DIFFERENT   {seed.name}  machines:Jar (1 step) — fails differently: OSError: 1 broke it \\x1b[2J;"
+            f"  DIFFERENT   {seed.name}  machines:Jar (1 step) — OSError: 1 broke it \\x1b[2J;"
             " recorded: ValueError: 1 broke it \\x1b[2J\n"
         ) in err
 
@@ -101,7 +101,9 @@ class TestListing:
         edit(LIMIT=9)
         code, out, err = run("seeds")
         assert (code, out) == (0, "")
-        assert err.endswith(f"\n\n  fixed       {seed.name}  machines:Jar (1 step)\n\nNo seed fails.\n")
+        assert err.endswith(
+            f"\n\n  fixed       {seed.name}  machines:Jar (1 step) — no longer reproduces\n\nNo seed fails.\n"
+        )
         assert seed.exists()
 
     def test_one_whose_class_is_gone_says_why(self, run: Run, seed: Path) -> None:
@@ -228,7 +230,7 @@ class TestContainment:
         edit(ERROR=Leaving)
         code, _, err = run("seeds")
         assert code == 1
-        assert "— fails differently: SystemExit: 1 broke it" in err
+        assert "— SystemExit: 1 broke it" in err
         assert f"  REGRESSION  {other.name}" in err
         assert Path.cwd() == tmp_path
 

@@ -97,7 +97,7 @@ class Difference:
 
 
 @dataclass(slots=True)
-class Comparison:
+class Compared:
     """What a comparison has found, and of how many runs; ``unsteady`` ones differ on one version alone."""
 
     differences: list[Difference] = field(default_factory=list)
@@ -114,7 +114,7 @@ def compare(
     *,
     seed: int,
     seconds: float,
-) -> Comparison:
+) -> Compared:
     """Compare two versions by ``kept`` traces of a class and by those that a short search on each of them draws.
 
     Raises:
@@ -127,7 +127,7 @@ def compare(
     if not texts:
         raise ConfigError(f"no run of `{class_path}` came to its end", hint=f"see `ordeal doctor {class_path}`")
     pair = _Pair(old, new, class_path, seconds)
-    found = Comparison(runs=len(texts))
+    found = Compared(runs=len(texts))
     differing = [text for text, each in zip(texts, pair.differences(texts), strict=True) if each is not None]
     shortest: dict[tuple[str, ...], tuple[str, Difference]] = {}
     for text, each in zip(differing, pair.steady(differing), strict=True):

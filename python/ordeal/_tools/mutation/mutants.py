@@ -273,8 +273,8 @@ def _value_here(node: ast.AST) -> Any:
             return _value_here(inner)[at]
         case ast.Compare(left=left, ops=[asked], comparators=[right]):
             return _COMPARED[type(asked)](_value_here(left), _value_here(right))
-        case ast.Call(func=ast.Name(id="hasattr"), args=[ast.Name(id="sys" | "os" as module), ast.Constant(value=name)]):
-            return hasattr(sys if module == "sys" else os, name)
+        case ast.Call(func=ast.Name(id="hasattr"), args=[ast.Name(id="sys" | "os" as module), text]):
+            return hasattr(sys if module == "sys" else os, _value_here(text))
         case ast.Call(func=ast.Attribute(value=inner, attr="startswith"), args=[begin]):
             return _value_here(inner).startswith(_value_here(begin))
     raise LookupError

@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 from ordeal._engine.parallel.fleet.home import read_failures
 from ordeal._engine.parallel.fleet.plan import named_store
 from ordeal._engine.seed_corpus.corpus import SeedCorpus, SeedReplay, SeedReplayer
-from ordeal._report.seeds import pulled_summary, seed_line, seeds_json
+from ordeal._report.seeds import listed_seed, pulled_summary, seeds_json
 from ordeal.cli import terminal
 from ordeal.cli.terminal import contained
 from ordeal.config.options import DEFAULT_PATH, STORE_VARIABLE
@@ -40,7 +40,7 @@ def pull(words: Sequence[str], config: OrdealConfig | None, corpus: SeedCorpus, 
             kept, is_new = _kept(replay, corpus)
             known += kept is not None and not is_new
             replays.append(replay)
-            terminal.say(seed_line(replay))
+            terminal.say(listed_seed(replay))
     failing = [replay for replay in replays if replay.fails]
     passing = len(replays) - len(failing)
     terminal.say(pulled_summary(len(failing) - known, known, passing, corpus.folder))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ordeal._tools.mutation.machines.evidence import Difference, JudgingMachine, MachineFinding
+from ordeal._tools.mutation.machines.evidence import JudgingMachine, MachineFinding, StateDifference
 from ordeal._tools.mutation.mutants import Mutant
 from ordeal._tools.mutation.running import Judgement
 from ordeal._tools.mutation.saved import Keeper, key_of, load, save, standing
@@ -25,7 +25,7 @@ def judged(word: str = "survived", note: str = "") -> Judgement:
 
 def test_it_comes_back_as_it_was_saved(tmp_path: Path) -> None:
     said = judged()
-    said.findings = {"abc": MachineFinding("abc", "survived", (), Difference(1, 2, "sell", "stock", "1", "2"))}
+    said.findings = {"abc": MachineFinding("abc", "survived", (), StateDifference(1, 2, "sell", "stock", "1", "2"))}
     said.machines = [JudgingMachine("m:M", 1, 3, 0, ("sell",), (), (), {}, ())]
     save(tmp_path, "key", dataclasses.replace(said, seconds=3.0, was_interrupted=True))
     saved = load(tmp_path)

@@ -9,7 +9,7 @@ from types import CodeType
 from typing import cast
 
 from ordeal._tools.mutation.machines.bench import State, TraceReplayer, difference
-from ordeal._tools.mutation.machines.evidence import Difference, Kill, MachineFinding
+from ordeal._tools.mutation.machines.evidence import Kill, MachineFinding, StateDifference
 from ordeal._tools.mutation.machines.traces import JudgingTrace, Lines
 from ordeal._tools.mutation.mutants import Mutant
 from ordeal._tools.mutation.source import Source
@@ -116,7 +116,7 @@ class Batch:
                 return each, found
         return None
 
-    def _difference(self, each: JudgingTrace, step: int, rule: str, state: State) -> Difference:
+    def _difference(self, each: JudgingTrace, step: int, rule: str, state: State) -> StateDifference:
         place = each.number, step
         if place not in self._original_states:
             bench = self._running(each.machine)

@@ -25,7 +25,7 @@ from ordeal._engine.trace_view.values import StateReader, sketch
 from ordeal._hypothesis.internals import skip_types
 from ordeal._hypothesis.machines import Invariant, Rule, holds, is_initializing
 from ordeal._hypothesis.randoms import GlobalRandoms
-from ordeal._tools.mutation.machines.evidence import Difference, Kill, attribute_of
+from ordeal._tools.mutation.machines.evidence import Kill, StateDifference, attribute_of
 from ordeal._tools.mutation.machines.turns import TurnLimit
 from ordeal.errors import OrdealError
 from ordeal.faults import Fault
@@ -358,18 +358,18 @@ def _codes_of(parts: tuple[Any, ...], kind: str) -> Iterator[tuple[CodeType, tup
             yield code, (kind, part.name)
 
 
-def difference(trace: int, step: int, original: tuple[str, State], mutant: tuple[str, State]) -> Difference:
+def difference(trace: int, step: int, original: tuple[str, State], mutant: tuple[str, State]) -> StateDifference:
     """Return what differs between the states that a trace leads to on the original and on a mutant."""
     (expected_rule, expected), (rule, state) = original, mutant
     if rule != expected_rule:
-        return Difference(trace, step, rule, "(steps)", expected_rule, rule)
+        return StateDifference(trace, step, rule, "(steps)", expected_rule, rule)
     path = next((path for path in (*expected, *state) if state.get(path) != expected.get(path)), None)
     if path is None:
         ours, theirs = next((pair for pair in zip(expected, state, strict=True) if pair[0] != pair[1]), ("", ""))
         if ours != theirs:
-            return Difference(trace, step, rule, attribute_of(ours), ours, f"in another order: {theirs}")
-        return Difference(trace, step, rule, "(state)", "one", "another with the same text")
-    return Difference(trace, step, rule, path, expected.get(path, "nothing"), state.get(path, "nothing"))
+            return StateDifference(trace, step, rule, attribute_of(ours), ours, f"in another order: {theirs}")
+        return StateDifference(trace, step, rule, "(state)", "one", "another with the same text")
+    return StateDifference(trace, step, rule, path, expected.get(path, "nothing"), state.get(path, "nothing"))
 
 
 class StepWatch(Observer):

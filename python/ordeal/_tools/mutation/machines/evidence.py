@@ -39,7 +39,7 @@ class Kill(msgspec.Struct, frozen=True):
     error: str
 
 
-class Difference(msgspec.Struct, frozen=True):
+class StateDifference(msgspec.Struct, frozen=True):
     """The first state of a replay that is not that of the original: which step led to it, and the first path."""
 
     trace: int
@@ -68,7 +68,7 @@ class MachineFinding(msgspec.Struct, frozen=True):
     id: str
     word: Word
     kills: tuple[Kill, ...] = ()
-    difference: Difference | None = None
+    difference: StateDifference | None = None
     traces: int = 0
     replays: int = 0
     note: str = ""

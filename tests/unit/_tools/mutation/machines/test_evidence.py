@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from ordeal._tools.mutation.machines.evidence import (
-    Difference,
     JudgingMachine,
     Kill,
     MachineFinding,
+    StateDifference,
     attribute_of,
     one_file,
     table_of,
@@ -60,7 +60,7 @@ def test_a_property_has_a_row_of_its_own() -> None:
 
 
 def test_why_a_mutant_survived() -> None:
-    differs = Difference(1, 2, "sell", "stock['a']", "1", "2")
+    differs = StateDifference(1, 2, "sell", "stock['a']", "1", "2")
     assert MachineFinding("a", "uncovered").why_it_survived == "never reached"
     assert MachineFinding("a", "survived").why_it_survived == "nothing differs"
     assert MachineFinding("a", "survived", difference=differs).why_it_survived == "state differs"
