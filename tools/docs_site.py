@@ -27,6 +27,7 @@ PROJECT = {
     "README.md": "project/readme.md",
     "CONTRIBUTING.md": "project/contributing.md",
     "CHANGELOG.md": "project/changes.md",
+    "benchmarks/RESULTS.md": "project/measurements.md",
 }
 LINK = re.compile(r"\]\(([^()\s]+)\)")
 ITEM = re.compile(r"^- \[([^\]]+)\]\(([^()#]+\.md)\)")
@@ -42,6 +43,13 @@ AUTOMODULE = """# `{name}`
 ```
 """
 CONF = '''"""Written by tools/docs_site.py."""
+
+import ordeal.result.exploration
+import ordeal.result.failure
+from ordeal.trace import Trace
+
+# Only type checkers import it there, and signatures name it.
+ordeal.result.exploration.Trace = ordeal.result.failure.Trace = Trace
 
 project = "ordeal"
 copyright = "the authors of ordeal"
@@ -104,6 +112,8 @@ def relinked(text: str, source: str, known: Mapping[str, str], root: Path = ROOT
             place = known[meant]
         elif (root / meant).is_file():
             place = meant.removeprefix("docs/") if meant.startswith("docs/") else f"files/{meant}"
+            # Sphinx takes any other Markdown file for a page that no list names.
+            place += ".txt" if place.endswith(".md") else ""
             files[meant] = place
         else:
             return match[0]

@@ -304,8 +304,8 @@ class Explorer:
             raise MachineError(f"a store needs processes, and {found}", hint=hint)
         exploration = Exploration(settings, self._driver, self.targets)
         exploration.note(
-            f"Explored in this process (one worker, and nothing guards it from what rules do): {found}. It is explored "
-            "in separate processes where threads start when a machine is made, and end in its teardown()."
+            f"Explored in this process, with one worker and no protection from what rules do: {found}. To explore in "
+            "separate processes, start threads when a machine is made, and end them in its teardown()."
         )
         with self._alone(), limited_memory(self.options.max_memory):
             return exploration.run()
@@ -321,8 +321,7 @@ class Explorer:
             return
         if not _of_process.acquire(blocking=False):
             raise ConfigError(
-                "another thread of this process explores: faults and target modules, and without a GIL the whole core, "
-                "are of the process",
+                "another thread of this process explores already, and both would share faults and target modules",
                 hint="explore one after the other, or give each a separate process with `isolate=True`",
             )
         try:

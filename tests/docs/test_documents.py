@@ -49,7 +49,6 @@ SHOWN_ELSEWHERE = {
     "$ ordeal report diff monday.json tuesday.json",
     "$ ordeal seeds pull redis://store.example.org:6379/0",
     '$ python3.14t -c "import sys, ordeal; print(sys._is_gil_enabled())"',
-    "Fleet night: running, tests.test_shop:ShopChaos on ray",
     # tests/examples/test_missing_invariant.py
     "shop/inventory.py:30  Inventory.reserve  survived  delete_statement  1e4ffe8c87dd",
     "    @invariant()",

@@ -120,6 +120,7 @@ def test_no_message_has_such_a_habit_or_another_meaning() -> None:
         for text in messages(path)
         if wrong.search(text)
     ]
+    found += [str(command.help) for command in commands() if wrong.search(str(command.help))]
     assert not found, "\n".join(found)
 
 

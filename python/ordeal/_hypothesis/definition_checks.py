@@ -194,7 +194,7 @@ def _check_not_given(cls: type, kind: str, name: str, function: Any) -> None:
         with_arguments = "@rule(x=st.integers())" if kind != "invariant" else "a rule, which may draw arguments,"
         raise MachineError(
             f"{kind} {name!r} of {cls.__name__} is a test under `@given`, so each call of it runs many examples",
-            hint=f"take the `@given` away, and write its strategies in {with_arguments} instead",
+            hint=f"remove the `@given`, and write its strategies in {with_arguments} instead",
         )
 
 
@@ -251,7 +251,7 @@ def _is_unapplied(function: FunctionType) -> bool:
 def _unapplied(cls: type, name: str, decorator: str) -> MachineError:
     if decorator == "precondition":
         return MachineError(
-            f"{cls.__name__}.{name} took the place of its condition: `@precondition` is called with one",
+            f"`@precondition` got {cls.__name__}.{name} in place of a condition",
             hint=f"write `@precondition(lambda self: ...)` above `def {name}(self):`",
         )
     return MachineError(

@@ -173,7 +173,7 @@ def benchmark() -> None:
     _argument("trace", "ID|FILE", path=True),
 )
 def bisect() -> None:
-    """Find the commit that brought a failure.
+    """Find the commit that introduced a failure.
 
     Replays the failure at commits between the two, in a separate worktree.
     """
@@ -202,9 +202,9 @@ def catalog() -> None:
 def chimp() -> None:
     """Break each node of a program, and run any command of tests on it.
 
-    --tests takes the command, of several words if need be, and --exclude patterns of files to leave alone.
-    The program is not written. Where the command is pytest of the same Python, nodes are broken in memory, which is
-    many times as fast; else in a copy of the current folder.
+    --tests takes the command, which may have several words, and --exclude patterns of files to leave alone. No file of
+    the program changes: if the command is pytest of the same Python, nodes are broken in memory, which is many times
+    as fast; otherwise in a copy of the current folder.
     """
 
 
@@ -213,11 +213,11 @@ def chimp() -> None:
     _argument("words", "OLD [NEW] [CLASS]...", many=True),
 )
 def compare() -> None:
-    """Say what a program does differently than at an earlier version.
+    """Show what a program does differently from an earlier version.
 
-    OLD and NEW are commits, or releases of a dependency such as httpx==0.27.0 [default of NEW: the files here]. The
-    same runs of each class, kept and newly drawn ones, are made on both versions, each in a process of its own. Each
-    step whose result, error or state differs is shown with the shortest run that leads there.
+    OLD and NEW are commits, or releases of a dependency such as httpx==0.27.0 [default of NEW: the files here]. Makes
+    the same runs of each class on both versions, in separate processes: saved ones and new ones. Shows each step whose
+    result, error or state differs, with the shortest run that leads there.
     """
 
 
@@ -236,8 +236,7 @@ def completion() -> None:
 def dashboard() -> None:
     """Serve pages of all runs to a browser on this computer.
 
-    Follows a run that goes on. Prints an address with a token, which nobody else knows; it reads the files of the runs,
-    and changes nothing.
+    Follows a run that goes on. Prints an address with a secret token. Reads the files of the runs, and changes nothing.
     """
 
 
@@ -247,10 +246,10 @@ def dashboard() -> None:
     _argument("second", "ID|FILE", path=True),
 )
 def diff() -> None:
-    """Say where two saved failures part.
+    """Show where two saved failures diverge.
 
-    Both are run again. Shown are the steps, or the decisions of a simulation, that they have in common, the first that
-    differs, and both stacks where they fail in different ways.
+    Runs both again. Shows the steps, or the decisions of a simulation, that they share, the first that differs, and
+    both stacks if they fail in different ways.
     """
 
 
@@ -259,7 +258,7 @@ def diff() -> None:
     _argument("classes", "[CLASS]...", many=True),
 )
 def doctor() -> None:
-    """Say why a machine finds nothing.
+    """Explain why a machine finds nothing.
 
     Runs each class for some seconds in a separate process, and names rules that never run, always raise or are
     rejected, faults whose target is never called, invariants that see one state, and what is not deterministic.
@@ -287,7 +286,8 @@ def explore() -> None:
 def fleet() -> None:
     """Show the members of a fleet, what failed there, or stop it.
 
-    URL is the store of the fleet [default: the environment variable ORDEAL_STORE, which shows no password to others].
+    URL is the store of the fleet [default: the environment variable ORDEAL_STORE, which keeps the password off the
+    command line].
     """
 
 
@@ -299,8 +299,9 @@ def gate() -> None:
     """Check all that must hold before a merge.
 
     Replays the saved failures, examines each class of the settings file for rules, faults and properties that nothing
-    reaches and for what is not deterministic, and explores it. With --changed only classes whose machine, or program
-    as far as it is imported, differs from a commit. Of IDs and FILEs of traces, it replays each three times.
+    reaches and for what is not deterministic, and explores it. With --changed, leaves
+    out classes whose machine and imported files do not differ from a commit. Given IDs or FILEs of traces, replays each
+    of them three times instead.
     """
 
 
@@ -322,18 +323,18 @@ def init() -> None:
     _argument("paths", "[kill ID] [PATH]...", path=True, many=True),
 )
 def mutate() -> None:
-    """Break a program in many places, and say which breaks no test notices.
+    """Break a program in many places, and report which changes no test notices.
 
     PATH is a file or folder of the program [default: the packages in src or the current folder], or a part of it:
     shop.py:12-40, shop.cart or shop.cart.Cart.add. The tests are those
-    that pytest finds; with `--with machines`, recorded runs of the machines in ordeal.toml judge instead. The program
-    is not written: the broken code is only in memory.
+    that pytest finds; with `--with machines`, recorded runs of the machines in ordeal.toml judge instead. The broken
+    code is only in memory: no file of the program changes.
 
-    Of the last run, kept in .ordeal/mutate, `ordeal mutate show ID` prints a mutant, `apply ID` writes it into the
-    program, `accept ID` notes that no test needs to notice it, `rerun` judges again what nothing noticed, and
-    `report FORMAT` writes a report: html, md, junit, sarif, github, badge or json. `kill ID` searches a run in which a
-    machine of ordeal.toml notices a survivor, and writes it as a test; `kill` does so for all survivors.
-    `doctor [PATH]...` runs the tests without a mutant, and says what they are good for.
+    These commands work with the last run, which .ordeal/mutate keeps. `ordeal mutate show ID` prints a mutant,
+    `apply ID` writes it into the program, and `accept ID` notes that no test needs to notice it. `rerun` judges the
+    survivors again. `report FORMAT` writes a report: html, md, junit, sarif, github, badge or json. `kill ID` searches
+    for a run in which a machine of ordeal.toml notices a survivor, and writes it as a test; `kill` does so for all
+    survivors. `doctor [PATH]...` runs the tests without a mutant, and reports which of them can judge.
     """
 
 
@@ -342,11 +343,11 @@ def mutate() -> None:
     _argument("trace", "[ID|FILE]", path=True),
 )
 def pack() -> None:
-    """Put a saved failure into one file, for somebody else.
+    """Pack a saved failure into one file, to share it.
 
-    The archive has the trace, what it says in words, and the versions of all packages that are installed here; the
-    same failure gives the same bytes. `ordeal replay FILE.zip` runs it. ID is what a report prints, or the beginning
-    of it; without one, it is the last failure that was saved.
+    The archive holds the trace, its text, and the versions of all installed packages; the same failure gives the same
+    bytes. `ordeal replay FILE.zip` runs it. ID is what a report prints, or the beginning of it. Without one, packs the
+    last failure that was saved.
     """
 
 
@@ -396,10 +397,10 @@ def schema() -> None:
     _argument("words", "[pull [URL] [CLASS]...]", many=True),
 )
 def seeds() -> None:
-    """Replay the saved failures (seeds) of all classes, and say which still fail.
+    """Replay the saved failures (seeds) of all classes, and report which still fail.
 
-    `pull` takes home what a fleet found: it reads the store at URL, replays each failure of the classes here, and saves
-    those that fail. URL is by default what ORDEAL_STORE or `store` in [fleet] says, and the classes those of [[tests]].
+    `pull` fetches what a fleet found: it reads the store at URL, replays each failure of the classes here, and saves
+    those that fail [default of URL: ORDEAL_STORE, then `store` in [fleet]; of CLASS: those of [[tests]]].
     """
 
 
@@ -410,8 +411,8 @@ def seeds() -> None:
 def view() -> None:
     """Make the page of a saved failure, and open it.
 
-    Runs the failure again, and shows each step, when it was decided, and what of it matters. ID is what a report
-    prints, or the beginning of it; FILE is a trace or a seed. Without either, it is the last failure that was saved.
+    Runs the failure again, and shows each step, which step decided the failure, and what matters. ID is what a report
+    prints, or the beginning of it; FILE is a trace or a seed. Without either, shows the last failure that was saved.
     """
 
 

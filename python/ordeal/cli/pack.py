@@ -28,7 +28,7 @@ def run(flags: PackFlags) -> int:
     bucket = "" if trace.failure is None else trace.failure.bucket
     output = flags.output or f"{failure_id(bucket) if bucket else trace.content_hash()}.zip"
     if not output.endswith(".zip"):
-        raise ConfigError(f"`{one_line(output)}` does not end in .zip", hint="name it so: that is how it is recognised")
+        raise ConfigError(f"`{one_line(output)}` does not end in .zip", hint="write a name that ends in .zip")
     refuse_foreign("-o", output, is_trace, force=flags.force)
     packages = sorted({f"{each.name}=={each.version}" for each in distributions()}, key=str.lower)
     members = {

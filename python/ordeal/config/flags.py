@@ -92,13 +92,16 @@ class MutateFlags(CommandFlags):
         text("the beginning of an id", "3f1c", "id"),
         "all",
         flag="--mutant ID",
-        help="Only the mutants whose id begins so",
+        help="Only mutants whose id begins with ID",
     )
     workers: int | None = option(
         None, integer(1, WORKERS_MAX, example=4), "all cores", flag="-w, --workers N", help="Mutants at a time"
     )
     memory: int = option(
-        1024, integer(16, 1 << 20, example=1024), flag="--memory MIB", help="What a mutant may take beyond the original"
+        1024,
+        integer(16, 1 << 20, example=1024),
+        flag="--memory MIB",
+        help="Memory that a mutant may use beyond the original",
     )
     deselect_failing: bool = switch(
         "--deselect-failing", "Go on without tests that fail on the original; they judge nothing"
@@ -163,7 +166,7 @@ class ChimpFlags(Table):
         text("dead, uncovered, or both with a comma between them", "dead"),
         "none",
         flag="--fail-on WORDS",
-        help="End with 1 for any of these: dead, uncovered",
+        help="Exit with 1 for any of these: dead, uncovered",
     )
     logs: bool = switch("--logs", "Append what no test notices to FILE.py.log next to each file")
 
@@ -199,7 +202,7 @@ class DoctorFlags(HealthConfig):
 
     classes: tuple[str, ...] = ()
     config: str | None = place("-c, --config PATH", "Settings file", DEFAULT_PATH)
-    strict: bool = switch("--strict", "End with 1 for a warning, too")
+    strict: bool = switch("--strict", "Exit with 1 for a warning, too")
     json: bool = switch("--json", "Print all checks as JSON")
     verbose: bool = switch("-v, --verbose", "Show the checks that passed")
 
@@ -228,7 +231,7 @@ class GateFlags(CommandFlags):
     )
     max_time: float = option(60.0, SECONDS_ABOVE_0, flag="--max-time SECONDS", help="Time of all checks together")
     mutate: bool = switch("--mutate", "Judge mutants of the changed lines, too")
-    flakes: int = option(0, integer(0, example=1), flag="--flakes N", help="How many failures may not come back")
+    flakes: int = option(0, integer(0, example=1), flag="--flakes N", help="How many failures may be flaky")
 
 
 class InitFlags(Table):

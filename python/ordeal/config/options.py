@@ -89,7 +89,7 @@ class SearchConfig(Table):
     """
 
     target_modules: tuple[str, ...] = option(
-        (), MODULES, "none", flag="-t, --target MODULE", help="Module under test, whose coverage steers; repeatable"
+        (), MODULES, "none", flag="-t, --target MODULE", help="Module to measure coverage of; repeatable"
     )
     max_time: float = option(
         60.0, SECONDS_ABOVE_0, flag="--max-time SECONDS", help="Stop after this long; shrinking comes on top"
@@ -351,7 +351,7 @@ class HealthConfig(Table):
         some_of(*HEALTH, "all", example="rules"),
         "none",
         flag="--fail-on CHECKS",
-        help=f"End with 1 at a warning: all, {', '.join(HEALTH)}",
+        help=f"Exit with 1 at a warning: all, {', '.join(HEALTH)}",
     )
 
 
@@ -382,7 +382,7 @@ class MutationsConfig(Table):
         "none",
         key="pass",
         flag="--pass PATH",
-        help="What judges may see of the home folder, such as HOME/.aws, or need no copy of; repeatable",
+        help="Path that tests read in the home folder, such as HOME/.aws, or that needs no copy; repeatable",
     )
     preset: str = option(
         "standard",
@@ -412,7 +412,7 @@ class MutationsConfig(Table):
         PERCENT,
         "none",
         flag="--assertion-threshold PERCENT",
-        help="Exit with 1 where assertions notice less: an error that breaks a test does not count",
+        help="Exit with 1 if assertions kill a smaller share",
     )
     accept_file: str = option(ACCEPTED_FILE, text("the path of a file", "accepted.toml"))
     budget: float | None = option(

@@ -233,7 +233,7 @@ def _changed(message: str, first: tuple[str, int] | None, now: tuple[str, int] |
 
 def _checked_path(path: object) -> list[int]:
     if not isinstance(path, Sequence) or not all(isinstance(each, int) and 0 <= each <= COUNT_MAX for each in path):
-        raise GenerationError(f"the path {path!r} is none", hint="copy it from the failure, as in [3, 1, 4]")
+        raise GenerationError(f"{path!r} is not a path of choices", hint="copy it from the failure, as in [3, 1, 4]")
     return list(path)
 
 
@@ -319,7 +319,7 @@ def _run_cases(gen: Gen, request: Any, case: Callable[..., object]) -> None:
         report_cases(request, gen.cases, total)
     if not gen.cases and gen.rejected:
         raise GenerationError(
-            f"all {gen.rejected:,} cases were rejected, so nothing was tested", hint="look at what is assumed of them"
+            f"all {gen.rejected:,} cases were rejected, so nothing was tested", hint="check what `g.assume` asks for"
         )
 
 

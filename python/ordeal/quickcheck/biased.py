@@ -73,7 +73,7 @@ def lists[Item](elements: SearchStrategy[Item], min_size: int = 0, max_size: int
     Raises ConfigError when ``elements`` is not a strategy, or as ``strings`` does.
     """
     if not isinstance(elements, SearchStrategy):
-        raise ConfigError(f"lists({elements!r}): the elements are no strategy", hint="write lists(integers())")
+        raise ConfigError(f"lists({elements!r}): the elements are not a strategy", hint="write lists(integers())")
     _check_sizes("lists", min_size, max_size)
     drawn = st.lists(elements, min_size=min_size, max_size=max_size)
     short = st.lists(elements, min_size=min_size, max_size=min(min_size + 1, max_size))

@@ -171,5 +171,5 @@ def _packed(edges: Collection[int]) -> bytes:
 def _unpacked(data: bytes) -> tuple[int, ...]:
     count, rest = divmod(len(data), _EDGE_SIZE)
     if rest:
-        raise RecordError(f"is malformed: {len(data)} bytes are no whole number of edges")
+        raise RecordError(f"is malformed: {len(data)} bytes are not a whole number of edges")
     return struct.unpack(f"<{count}Q", data)

@@ -29,27 +29,27 @@ Options:
 Find:
   init        Write a first machine for a package, and run it
   explore     Search the classes named in ordeal.toml for failures
-  doctor      Say why a machine finds nothing
+  doctor      Explain why a machine finds nothing
   catalog     List the assertions of the source that no run has reached
 
 Understand:
   view        Make the page of a saved failure, and open it
   replay      Run a saved failure again, shrink it, write it as plain Python
-  diff        Say where two saved failures part
+  diff        Show where two saved failures diverge
   report      Make a page of a run, or a report in another format; compare two
   dashboard   Serve pages of all runs to a browser on this computer
 
 Keep:
-  seeds       Replay the saved failures (seeds), and say which still fail
-  bisect      Find the commit that brought a failure
-  pack        Put a saved failure into one file, for somebody else
+  seeds       Replay the saved failures (seeds), and report which still fail
+  bisect      Find the commit that introduced a failure
+  pack        Pack a saved failure into one file, to share it
 
 Before a merge:
   gate        Check all that must hold before a merge
-  compare     Say what a program does differently than at an earlier version
+  compare     Show what a program does differently from an earlier version
 
 Judge tests:
-  mutate      Break a program, and say which breaks no test notices
+  mutate      Break a program, and report which changes no test notices
   chimp       Break each node of a program, with any command of tests
 
 Many hosts:

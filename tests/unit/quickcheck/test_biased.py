@@ -98,7 +98,7 @@ def test_items_of_a_repeated_list_are_their_own() -> None:
         (lambda: biased.bytes_(-1), "bytes_: -1 is not a size", "write whole numbers from 0"),
         (
             lambda: biased.lists(int),  # type: ignore[arg-type]
-            "lists(<class 'int'>): the elements are no strategy",
+            "lists(<class 'int'>): the elements are not a strategy",
             "write lists(integers())",
         ),
     ],

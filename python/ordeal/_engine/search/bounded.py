@@ -306,7 +306,7 @@ class BoundedSearch:
             outcome = self._driver.execute(step_source)
         except InfiniteStrategyError as error:
             raise InfiniteStrategyError(
-                f"{step_source.argument} cannot be gone through: {error.message}",
+                f"{step_source.argument} cannot be enumerated: {error.message}",
                 hint=f"{error.hint}; or take the simplest few of each with `values=3`",
             ) from None
         if step_source.is_void or outcome.status is Status.REJECTED:

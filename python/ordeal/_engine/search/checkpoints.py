@@ -282,7 +282,7 @@ class Checkpoints:
             else:
                 self._progress.kind = "fork"
                 self._progress.tally.note(
-                    f"States of {self._name} are held in processes of their own: running their steps again takes long."
+                    f"States of {self._name} are held in separate processes, because running their steps again is slow."
                 )
         if self._progress.kind != "fork":
             return

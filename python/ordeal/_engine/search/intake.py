@@ -222,8 +222,8 @@ class FailureIntake:
         left = self._leftovers.described() if finding.outside and self._leftovers is not None else ""
         if left:
             self._tally.note(
-                f"Runs change what later runs do, by what they leave in {left}. Clear it where the machine begins, in "
-                "`__init__`: until then, only the first run of each process begins like the program does."
+                f"Runs affect later runs through what they leave in {left}. Clear it in `__init__` of the machine: "
+                "until then, only the first run of each process starts clean."
             )
         if confirmation is not Confirmation.UNFAITHFUL:
             return

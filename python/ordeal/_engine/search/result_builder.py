@@ -199,7 +199,7 @@ def _note_what_was_odd(targets: Sequence[Target], totals: Totals, gaps: Gaps) ->
         tally.note(f"{lost}: most of the work is lost, so {advice}.")
     if compiled := compiled_modules(targets):
         are = f"and {counted(len(compiled) - 1, 'more module')} are" if len(compiled) > 1 else "is"
-        tally.note(f"{compiled[0]} {are} compiled, so that what runs there is not seen and does not steer the search.")
+        tally.note(f"{compiled[0]} {are} compiled, so ordeal cannot see what runs there.")
     elif targets and not totals.edges:
         names = ", ".join(target.name for target in targets)
         tally.note(f"No code of the target modules ({names}) ran: check that the rules call them.")

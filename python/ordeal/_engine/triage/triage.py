@@ -304,7 +304,7 @@ class Triage:
             return True
         if not (each.finding.flaky and each.finding.was_killed):
             return False
-        self._listener.note("A worker was killed from outside, or because memory was short: no run brings that about.")
+        self._listener.note("A worker was killed from outside, or for lack of memory. No run reproduces that.")
         return True
 
     def _kept(self, findings: list[Finding], failures: list[Failure]) -> list[Failure]:

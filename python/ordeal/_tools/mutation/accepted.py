@@ -124,7 +124,7 @@ def _silenced(source: Source) -> list[tuple[int, int, set[str], str]]:
         match = _COMMENT.search(token.string)
         if match is None and (nearly := _NEARLY.search(token.string)):
             raise ConfigError(
-                f"{source.shown}:{line} has the comment `{nearly[1]}`, which says nothing", hint=f"write {_EXAMPLE}"
+                f"{source.shown}:{line} has the comment `{nearly[1]}`, which has no effect", hint=f"write {_EXAMPLE}"
             )
         if match:
             if match[2].startswith("[") or (match[1] is not None and not match[1].strip(" ,")):

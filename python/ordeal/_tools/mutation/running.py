@@ -140,7 +140,7 @@ def judge_with_pytest(
     judgement.verdicts = [found.get(mutant.id, Verdict(mutant, "not run", note=note)) for mutant in mutants]
     judgement.seconds, judgement.cpu_seconds = monotonic() - since, _children_cpu() - cpu
     if not judgement.tests and is_over_budget:
-        raise NoVerdictError("the budget is over before the first mutant", hint="give a longer `--budget`")
+        raise NoVerdictError("the budget ended before the first mutant", hint="give a longer `--budget`")
     if not judgement.tests and not judgement.was_interrupted:
         shown = shlex.join(["python", "-m", "pytest", *tests])
         raise NoVerdictError("the process that judges ended without an answer", hint=f"`{shown}` shows why")

@@ -41,7 +41,7 @@ class Source:
             what = _what(error)
             raise ConfigError(
                 f"{shown}{line} cannot be read as Python in UTF-8: {what}",
-                hint="mend the file, or leave it out with `--exclude`",
+                hint="fix the file, or leave it out with `--exclude`",
             ) from None
         return source
 

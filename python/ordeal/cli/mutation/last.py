@@ -91,7 +91,7 @@ def _refuse_uncommitted(source: Source) -> None:
     done = ended(path.parent, "status", "--porcelain", "--ignored", "--", str(path))
     if done.returncode or done.stdout.strip():
         raise ConfigError(
-            f"{source.shown} differs from what git holds", hint="commit it first, so that the mutant can be taken back"
+            f"{source.shown} differs from what git holds", hint="commit it first, so that the mutant can be undone"
         )
 
 
@@ -99,7 +99,9 @@ def _accept(saved: Saved, word: str, given: Mapping[str, Any]) -> int:
     mutant = saved.one(word).mutant
     reason = (given["reason"] or "").strip()
     if not reason:
-        raise ConfigError("a mutant is accepted with a reason", hint=f'add --reason "..." to `accept {mutant.id}`')
+        raise ConfigError(
+            "no reason is given for accepting the mutant", hint=f'add --reason "..." to `accept {mutant.id}`'
+        )
     path = Path(with_settings(given).accept_file)
     accept(mutant, reason, path)
     terminal.write(one_line(f"accepted {mutant.id} in {path}") + "\n")
@@ -157,7 +159,7 @@ def as_rerun(given: MutateOptions) -> MutateOptions:
         raise ConfigError("no saved run to judge again", hint="run `ordeal mutate` first")
     left = [each.mutant for each in saved.verdicts() if each.word in _OPEN]
     if not left:
-        raise ConfigError("the last run left nothing unnoticed", hint="`ordeal mutate` judges all again")
+        raise ConfigError("the last run has no survivors", hint="`ordeal mutate` judges all again")
     paths = given.paths[1:] or tuple(dict.fromkeys(each.shown for each in left))
     operators = tuple(dict.fromkeys(each.operator for each in left))
     chosen = {"preset": CHIMP} if CHIMP in operators else {"operators": given.operators or operators}

@@ -246,7 +246,7 @@ def _write(given: MutateOptions, sources: Sequence[Source], judgement: Judgement
         return
     chosen = ["--operators", given.operator_words] if given.operator_words else ["--preset", given.preset]
     flags = [*given.paths, *chosen, *(f"--tests={each}" for each in given.tests)]
-    terminal.write(f"one of them again: ordeal mutate {shlex.join(flags)} --mutant ID\n")
+    terminal.write(f"judge one again: ordeal mutate {shlex.join(flags)} --mutant ID\n")
 
 
 def _exit_code(judgement: Judgement, given: MutateOptions) -> int:

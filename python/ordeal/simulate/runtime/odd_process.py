@@ -124,7 +124,9 @@ def _logs(job: dict[str, Any], environment: dict[str, str]) -> Logs:
             logs: Logs = json.loads(result.read_text("utf-8"))
             return logs
     last = (done.stderr.strip().splitlines() or ["no reason"])[-1]
-    raise SimulationError(f"a fresh process cannot run {job['name']}: {last:.300}", hint="import it there, and see")
+    raise SimulationError(
+        f"a fresh process cannot run {job['name']}: {last:.300}", hint="import it in a new process to see the error"
+    )
 
 
 def run_job() -> None:

@@ -227,7 +227,7 @@ def _started(main: Main, loop: SimulationLoop, settings: RunSettings) -> Corouti
     if not asyncio.iscoroutine(coroutine):
         name = getattr(main, "__qualname__", repr(main))
         raise SimulationError(
-            f"{name} returned {type(coroutine).__name__}, and no coroutine", hint="write it as `async def`"
+            f"{name} returned {type(coroutine).__name__}, not a coroutine", hint="write it as `async def`"
         )
     return coroutine
 

@@ -174,7 +174,7 @@ class Wide(Logged):
 
 
 def test_an_argument_without_an_end_is_named() -> None:
-    with pytest.raises(GenerationError, match=r"take\.\w+ cannot be gone through: .*\nhint: .*values=3"):
+    with pytest.raises(GenerationError, match=r"take\.\w+ cannot be enumerated: .*\nhint: .*values=3"):
         Explorer(Wide).exhaustive(depth=1)
 
 

@@ -265,7 +265,7 @@ class TestJudging:
         finding.bucket, finding.error = "ProcessKilledError(SIGKILL) at add", ProcessKilledError("killed")
         finding.flaky = flaky
         assert len(triage_of(setup, Scripted(tells()), told).confirm_and_shrink([finding], shrink=True)) == kept
-        said = "A worker was killed from outside, or because memory was short: no run brings that about."
+        said = "A worker was killed from outside, or for lack of memory. No run reproduces that."
         assert told.sentences == [said] * (1 - kept)
 
     def test_ctrl_c_ends_shrinking_and_what_is_left_is_finished(self, told: Told) -> None:
