@@ -12,7 +12,7 @@ from ordeal._base import untrusted
 from ordeal._base.formatting import one_line
 from ordeal.simulate.runtime.decisions import Decided, name_of
 from ordeal.simulate.runtime.loop import TIMERS, SimulationLoop
-from ordeal.simulate.runtime.sites import innermost_site
+from ordeal.simulate.runtime.sites import UNKNOWN, innermost_site
 
 #: What a report has of each kind, at most: it is to fit a screen.
 _EVENTS_MAX, _LINES_MAX = 12, 5
@@ -52,8 +52,9 @@ class Examination:
         self._logged: list[str] = []
 
     def log(self, at: float, who: str, what: str) -> None:
-        """Note an event of the loop."""
-        self._events.append((at, who, what))
+        """Note an event of the loop, unless it is of a task of the simulation itself."""
+        if what != UNKNOWN.name:
+            self._events.append((at, who, what))
 
     @contextmanager
     def watching(self) -> Iterator[None]:
@@ -71,15 +72,17 @@ class Examination:
         finally:
             logging.Logger.callHandlers = original  # type: ignore[method-assign]
 
-    def found(self, loop: SimulationLoop, decided: Sequence[Decided]) -> Examined:
-        """Return what was noted, before the loop is closed."""
+    def found(
+        self, loop: SimulationLoop, decided: Sequence[Decided] = (), failure: BaseException | None = None
+    ) -> Examined:
+        """Return what was noted, before the loop is closed. ``failure`` is reported elsewhere."""
         width = max((len(who) for _, who, _ in self._events), default=0)
         rows = [f"{at:.3f} s  {who:{width}}  {what}" for at, who, what in self._events]
         names = {name_of(record.key): record.name for record in loop.records}
         return Examined(
             events=tuple(one_line(row, limit=_LINE_CHARS_MAX) for row in rows),
             logged=tuple(self._logged),
-            ended=tuple(_ended(loop)),
+            ended=tuple(_ended(loop, failure)),
             names={label: name for label, name in names.items() if label != name},
             causes=_causes(loop, decided),
         )
@@ -95,11 +98,11 @@ def _logged_text(record: logging.LogRecord) -> str:
     return one_line(f"{record.name}: {message}{raised}", limit=_LINE_CHARS_MAX)
 
 
-def _ended(loop: SimulationLoop) -> Iterator[str]:
+def _ended(loop: SimulationLoop, failure: BaseException | None) -> Iterator[str]:
     for record in loop.records:
         task = record.task
         error = task._exception if task is not loop._main and task.done() else None
-        if error is not None:
+        if error is not None and error is not failure:
             place = innermost_site(error.__traceback__)
             where = "" if place is None else f", at {place.where}: {place.name}"
             said = f"{record.name} with {untrusted.type_name(type(error))}: {untrusted.error_message(error)}{where}"

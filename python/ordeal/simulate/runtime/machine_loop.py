@@ -10,13 +10,15 @@ from contextlib import ExitStack
 from functools import partial
 from typing import Any
 
+from ordeal._base.outside import add_outside_note
 from ordeal._base.rule_timeout import RuleLoop, Tell, end_unstarted
 from ordeal._base.world_reach import OF_WORLDS
 from ordeal._native import Interleaving
 from ordeal.buggify import effect_acts
 from ordeal.errors import MachineError
-from ordeal.simulate.errors import SimulationError
+from ordeal.simulate.errors import SimulationError, SimulationFailure
 from ordeal.simulate.runtime.decisions import DATAGRAM, KINDS, PACKET, STALL, Decided, name_key, name_of
+from ordeal.simulate.runtime.examination import Examination
 from ordeal.simulate.runtime.faults import STEP, Cancel, NodeFault, SimulatedFault, Stall, checked_faults
 from ordeal.simulate.runtime.loop import SimulationLoop
 from ordeal.simulate.runtime.report import NOUNS, decision_text, noun_of
@@ -115,6 +117,7 @@ class MachineLoop(RuleLoop):
         self._loop: Any = None
         self._has_failed = False
         self._schedule: TapeSchedule | None = None
+        self._examination: Examination | None = None
         self._surroundings = Surroundings()
         self._installed = ExitStack()
 
@@ -122,10 +125,12 @@ class MachineLoop(RuleLoop):
         """Return what runs coroutines, creating it if needed."""
         if self._runner is None:
             faults = self._settings.faults
+            self._examination = None if self.tell is None else Examination()
             # For the whole run: to replace functions for each rule took a third of the time of small rules.
             self._installed.enter_context(self._surroundings.installed())
             self._schedule = TapeSchedule(faults, self.tell, self.interleaving)
-            self._loop = SimulationLoop(self._schedule, faults=faults)  # type: ignore[abstract]
+            log = None if self._examination is None else self._examination.log
+            self._loop = SimulationLoop(self._schedule, faults=faults, log=log)  # type: ignore[abstract]
             self._loop.on_strike = self._schedule.tell_strike
             self._runner = asyncio.Runner(loop_factory=lambda: self._loop)
             self._runner.get_loop()
@@ -147,16 +152,24 @@ class MachineLoop(RuleLoop):
             with self._surroundings.act_for(loop):
                 result = run()
             failure = self._failure()
-        except BaseException:
-            self._has_failed = True
+        except BaseException as error:
+            self._fail(error)
             raise
         finally:
             loop.escaped = loop.blocked = None
             loop.unhandled.clear()
         if failure is not None:
-            self._has_failed = True
+            self._fail(failure)
             raise failure
         return result
+
+    def _fail(self, error: BaseException) -> None:
+        """Note that the run has failed, and, if anybody wants to know, what led to it."""
+        self._has_failed = True
+        if self._examination is not None:
+            found = self._examination.found(self._loop, failure=error)
+            for line in found.lines(has_events=not isinstance(error, SimulationFailure)):
+                add_outside_note(error, line)
 
     def _failure(self) -> BaseException | None:
         return failure_of(self._loop)

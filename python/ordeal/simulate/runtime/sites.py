@@ -235,14 +235,14 @@ def site_of(coroutine: Any) -> CodeSite:
     for frame in frames_of(coroutine):
         if found is None or is_program(frame.f_code):
             found = frame
-    return _UNKNOWN if found is None else site_in(found.f_code, found.f_lasti)
+    return UNKNOWN if found is None else site_in(found.f_code, found.f_lasti)
 
 
 def stack_of(coroutine: Any) -> str:
     """Return the places in the program through which a coroutine is suspended, from the innermost, for people."""
     frames = [frame for frame in frames_of(coroutine) if is_program(frame.f_code)]
     names = [site_in(frame.f_code, frame.f_lasti).name for frame in reversed(frames)]
-    return "` from `".join(names[:5]) if names else _UNKNOWN.name
+    return "` from `".join(names[:5]) if names else UNKNOWN.name
 
 
 def calling_site() -> CodeSite:
@@ -252,7 +252,7 @@ def calling_site() -> CodeSite:
         if is_program(frame.f_code):
             return site_in(frame.f_code, frame.f_lasti)
         frame = frame.f_back
-    return _UNKNOWN
+    return UNKNOWN
 
 
 def innermost_site(traceback: TracebackType | None) -> CodeSite | None:
@@ -266,7 +266,7 @@ def innermost_site(traceback: TracebackType | None) -> CodeSite | None:
     return place
 
 
-_UNKNOWN = CodeSite("unknown", "unknown")
+UNKNOWN = CodeSite("unknown", "unknown")
 
 
 def site_in(code: CodeType, instruction: int) -> CodeSite:

@@ -51,6 +51,16 @@ def test_the_order_of_tasks_is_coverage(monkeypatch: pytest.MonkeyPatch) -> None
     assert checkpoints() < kept
 
 
+def test_a_failure_has_the_last_events_of_the_tasks_involved() -> None:
+    (failure,) = Explorer(CounterChaos, seed=1, workers=1).run(max_runs=200).failures
+    text = str(failure)
+    events = text.partition("Last events:")[2].partition("Struck by:")[0]
+    assert events.count("CounterChaos.add#0") >= 2
+    assert "1.000 s  CounterChaos.add#1  CounterChaos.pause: await asyncio.sleep(1)" in events
+    assert "unknown" not in events
+    assert "Ended with an error" not in text
+
+
 class CarefulChaos(CounterChaos):
     def __init__(self) -> None:
         super().__init__()
