@@ -16,7 +16,7 @@ from typing import Any
 from ordeal._base.interpreter import start
 from ordeal._native import monotonic
 from ordeal._tools.mutation.forks import Message, Say
-from ordeal._tools.mutation.sandbox import Sandbox, end_all, enter
+from ordeal._tools.mutation.sandbox import NoVerdictError, Sandbox, end_all, enter
 
 _PART_BYTES = 1 << 16
 
@@ -32,6 +32,9 @@ def judging(module: str, order: bytes, here: Sandbox, until: float | None = None
     Whoever leaves the block without having heard them all, as when a person interrupts, waits for nothing.
 
     At the time ``until`` of the monotonic clock its answers end.
+
+    Raises:
+        NoVerdictError: it refuses to judge; the answers raise this.
     """
     path = here.place / "order.json"
     path.write_bytes(order)
@@ -46,7 +49,12 @@ def judging(module: str, order: bytes, here: Sandbox, until: float | None = None
                 process.wait(5)
 
     def answers() -> Iterator[Message]:
-        yield from _messages(answered, process.pid, until)
+        for message in _messages(answered, process.pid, until):
+            if "refused" in message:
+                why, *more = map(str, message["refused"])
+                hint = next((each.strip().splitlines()[-1] for each in more if each.strip()), None)
+                raise NoVerdictError(why, hint=hint)
+            yield message
         # Whoever has heard all of them may ask what the process took.
         wait()
 

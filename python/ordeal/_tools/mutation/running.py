@@ -171,9 +171,6 @@ def _children_cpu() -> float:
 
 
 def _take(message: dict[str, Any], judgement: Judgement, by_id: dict[str, Mutant]) -> Verdict | None:
-    if "refused" in message:
-        why, *more = map(str, message["refused"])
-        raise NoVerdictError(why, hint=more[0].strip().splitlines()[-1] if more and more[0].strip() else None)
     if "baseline" in message:
         judgement.tests, judgement.flaky = int(message["baseline"]), [str(each) for each in message["flaky"]]
         judgement.reached = [str(each) for each in message["reached"]]

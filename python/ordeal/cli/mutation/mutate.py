@@ -20,7 +20,8 @@ from ordeal._report.mutation import mutant_json, mutation_json, mutation_text
 from ordeal._tools.mutation import saved
 from ordeal._tools.mutation.accepted import accepted
 from ordeal._tools.mutation.dead import told
-from ordeal._tools.mutation.machines.running import MachineOptions, judge_with_machines
+from ordeal._tools.mutation.machines.evidence import MachineOptions
+from ordeal._tools.mutation.machines.running import judge_with_machines
 from ordeal._tools.mutation.mutants import CHIMP, Made, Mutant, made_of
 from ordeal._tools.mutation.operators import OPERATORS, PRESETS
 from ordeal._tools.mutation.running import Judgement, judge_with_pytest

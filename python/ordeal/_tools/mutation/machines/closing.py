@@ -6,7 +6,7 @@ It becomes a pytest function that fails on the mutant and passes on the original
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from typing import Any
@@ -54,7 +54,7 @@ class Closing:
         finally:
             swap.undo()
 
-    def searched(self, targets: list[str], attribute: str, seed: int, seconds: float) -> Closed:
+    def searched(self, targets: Sequence[str], attribute: str, seed: int, seconds: float) -> Closed:
         """Explore the broken program until a run fails on the mutant alone.
 
         Every other search takes new values of ``attribute``, which the mutant changes, for something new, and so climbs

@@ -9,7 +9,36 @@ from dataclasses import dataclass, field
 
 import msgspec
 
+from ordeal._tools.mutation.forks import MEMORY_MIB
+from ordeal._tools.mutation.mutants import Mutant
 from ordeal._tools.mutation.verdicts import STATE_DIFFERS, Word
+
+
+class MachineOptions(msgspec.Struct, frozen=True):
+    """How machines judge: what they explore, and how many runs of it.
+
+    The traces in the folders ``saved`` judge as well.
+    """
+
+    machines: tuple[str, ...]
+    targets: tuple[str, ...] = ()
+    runs: int = 1500
+    seconds: float = 120.0
+    seed: int = 0
+    workers: int = 1
+    saved: tuple[str, ...] = ()
+    memory: int = MEMORY_MIB
+    passed: tuple[str, ...] = ()
+
+
+class Order(msgspec.Struct):
+    """What is to be judged: the paths and names of files, and the mutants. To close one may take ``budget`` seconds."""
+
+    sources: list[tuple[str, str]]
+    mutants: list[Mutant]
+    options: MachineOptions
+    budget: float = 0.0
+
 
 #: An index or a key within the path of a part of the state.
 _KEY = re.compile(r"\[(?:'[^']*'|\"[^\"]*\"|[^\]]*)\]")

@@ -19,12 +19,12 @@ import msgspec
 from ordeal._base.trace_file import Trace
 from ordeal._engine.execution.class_path import load_class
 from ordeal._native import monotonic
-from ordeal._tools.mutation.forks import MEMORY_MIB, Ended, Job, Message, Say, limit_memory, run_jobs
+from ordeal._tools.mutation.forks import Ended, Job, Message, Say, limit_memory, run_jobs
 from ordeal._tools.mutation.interpreters.sitecustomize import real_path
 from ordeal._tools.mutation.machines import traces
 from ordeal._tools.mutation.machines.batch import JUDGING_MAX, PATIENCE, Batch, Judging, covering
 from ordeal._tools.mutation.machines.bench import TraceReplayer
-from ordeal._tools.mutation.machines.evidence import JudgingMachine, MachineFinding, unread_of
+from ordeal._tools.mutation.machines.evidence import JudgingMachine, MachineFinding, Order, unread_of
 from ordeal._tools.mutation.machines.turns import TurnLimit
 from ordeal._tools.mutation.mutants import Mutant, raising
 from ordeal._tools.mutation.own_process import Refused, begun, send_output_to
@@ -43,27 +43,12 @@ FORCED_MAX = 5
 _MEASURING_SECONDS = 300.0
 
 
-class Order(msgspec.Struct):
-    """What is to be judged, and how."""
-
-    sources: list[tuple[str, str]]
-    mutants: list[Mutant]
-    machines: list[str]
-    targets: list[str]
-    runs: int
-    seconds: float
-    seed: int
-    workers: int
-    saved: tuple[str, ...] = ()
-    memory: int = MEMORY_MIB
-
-
 class Judge:
     """The machines with their traces, and the mutants judged by them."""
 
     def __init__(self, order: Order, say: Say) -> None:
         self._order, self._say = order, say
-        limit_memory(order.memory)
+        limit_memory(order.options.memory)
         self._folder = str(Path.cwd())
         self._sources = {shown: Source.of(Path(path), shown) for path, shown in order.sources}
         self._paths = {real_path(str(source.path)) for source in self._sources.values()}
@@ -76,12 +61,12 @@ class Judge:
 
     def judge(self) -> None:
         """Say the verdict of each mutant."""
-        self._benches = [TraceReplayer(load_class(path), self._folder) for path in self._order.machines]
+        self._benches = [TraceReplayer(load_class(path), self._folder) for path in self._order.options.machines]
         for bench in self._benches:
             bench.prepare()  # each fork would need the time again
         self._live = LiveFunctions(self._paths)
         gc.freeze()  # what is there now is never looked through again, in none of the forks
-        for number, path in enumerate(self._order.machines):
+        for number, path in enumerate(self._order.options.machines):
             self._prepare(number, path)
         before = _cpu_seconds()
         reached: list[Mutant] = []
@@ -98,27 +83,25 @@ class Judge:
         waiting = [reached[at : at + BATCH] for at in range(0, len(reached), BATCH)]
         # A batch whose process ends leaves the mutants behind the one that ended it.
         while waiting:
-            left = [
-                each for ended in run_jobs(map(self._job, waiting), self._order.workers) for each in self._take(ended)
-            ]
-            waiting = left
+            ended = run_jobs(map(self._job, waiting), self._order.options.workers)
+            waiting = [each for one in ended for each in self._take(one)]
         self._say({"judged": True, "cpu": _cpu_seconds() - before})
 
     # The traces
 
     def _prepare(self, number: int, path: str) -> None:
-        order, bench = self._order, self._benches[number]
+        options, bench = self._order.options, self._benches[number]
         drawing = Job(
             lambda say: traces.drawn(
-                path, order.targets, runs=order.runs, seconds=order.seconds, seed=order.seed, say=say
+                path, options.targets, runs=options.runs, seconds=options.seconds, seed=options.seed, say=say
             ),
             0,
-            order.seconds * 3 + 60,
+            options.seconds * 3 + 60,
         )
         said = _said(drawing, f"{path} cannot be explored")
         drawn = [Trace.from_json(each["trace"].encode()) for each in said if "trace" in each]
         found: dict[str, Trace] = {}
-        for trace in (*drawn, *traces.saved(path, order.saved)):
+        for trace in (*drawn, *traces.saved(path, options.saved)):
             found.setdefault(trace.content_hash(), trace)
         pairs = [(trace, tape) for trace in found.values() for tape in traces.tapes_of(trace, bench)]
         of_tape, tapes = [trace for trace, _ in pairs], [tape for _, tape in pairs]

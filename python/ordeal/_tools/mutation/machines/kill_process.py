@@ -13,26 +13,18 @@ import msgspec.structs
 from ordeal._engine.execution.class_path import load_class
 from ordeal._tools.mutation.forks import Ended, Job, Message, Say, run_jobs
 from ordeal._tools.mutation.machines.closing import SHRINK_SECONDS, Closing
-from ordeal._tools.mutation.machines.evidence import Closed, MachineFinding
-from ordeal._tools.mutation.machines.judge_process import Judge, Order, answering
+from ordeal._tools.mutation.machines.evidence import Closed, MachineFinding, Order
+from ordeal._tools.mutation.machines.judge_process import Judge, answering
 from ordeal._tools.mutation.mutants import Mutant
 from ordeal._tools.mutation.own_process import begun
-
-
-class KillOrder(msgspec.Struct):
-    """The mutants to close, and how long to search."""
-
-    judging: Order
-    budget: float
 
 
 class Killer(Judge):
     """A judge that keeps its findings and goes on to close what survives."""
 
-    def __init__(self, order: KillOrder) -> None:
-        super().__init__(order.judging, self._keep)
-        self._kill_order = order
-        self._findings = {mutant.id: MachineFinding(mutant.id, "not run") for mutant in order.judging.mutants}
+    def __init__(self, order: Order) -> None:
+        super().__init__(order, self._keep)
+        self._findings = {mutant.id: MachineFinding(mutant.id, "not run") for mutant in order.mutants}
 
     def _keep(self, message: Message) -> None:
         for finding in msgspec.convert(message.get("findings", []), list[MachineFinding]):
@@ -61,10 +53,13 @@ class Killer(Judge):
 
     def _searched(self, survivors: list[Mutant]) -> Iterator[tuple[Mutant, Closed]]:
         """Search by each machine, for an equal part of the time; with several workers, for several mutants at once."""
-        left, workers = {each.id: (each, Closed("open", "not searched")) for each in survivors}, self._order.workers
+        left, workers = (
+            {each.id: (each, Closed("open", "not searched")) for each in survivors},
+            self._order.options.workers,
+        )
         for machine in range(len(self._benches)):
             share = min(1.0, workers / max(1, len(left))) / len(self._benches)
-            jobs = [self._search(each, machine, share * self._kill_order.budget) for each, _ in left.values()]
+            jobs = [self._search(each, machine, share * self._order.budget) for each, _ in left.values()]
             for ended in run_jobs(jobs, workers):
                 mutant, closed = ended.job.tag, _closed(ended)
                 left[mutant.id] = mutant, closed
@@ -77,8 +72,8 @@ class Killer(Judge):
         attribute = difference.attribute if difference is not None else ""
 
         def run(say: Say) -> None:
-            closing = self._closing(mutant, machine)
-            closed = closing.searched(self._order.targets, attribute, self._order.seed + 1, seconds)
+            options, closing = self._order.options, self._closing(mutant, machine)
+            closed = closing.searched(options.targets, attribute, options.seed + 1, seconds)
             say({"closed": msgspec.to_builtins(closed)})
 
         return Job(run, 0, seconds + 2 * SHRINK_SECONDS + 60.0, mutant)
@@ -90,7 +85,7 @@ class Killer(Judge):
         return _closed(next(run_jobs([Job(run, 0, 2 * SHRINK_SECONDS + 60.0)], 1)))
 
     def _closing(self, mutant: Mutant, machine: int) -> Closing:
-        given = load_class(self._order.machines[machine])
+        given = load_class(self._order.options.machines[machine])
         return Closing(self._live, self._sources[mutant.shown], mutant, given)
 
 
@@ -105,7 +100,7 @@ def main() -> None:
     """Close the mutant of an order."""
     text, say = begun()
     with answering(say):
-        order = msgspec.json.decode(text, type=KillOrder)
+        order = msgspec.json.decode(text, type=Order)
         for name, closed in Killer(order).close():
             say({"id": name, "closed": msgspec.to_builtins(closed)})
 

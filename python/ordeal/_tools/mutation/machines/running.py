@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from ordeal._native import monotonic
-from ordeal._tools.mutation.forks import MEMORY_MIB
-from ordeal._tools.mutation.machines.evidence import Closed, JudgingMachine, MachineFinding
+from ordeal._tools.mutation.machines.evidence import Closed, JudgingMachine, MachineFinding, MachineOptions, Order
 from ordeal._tools.mutation.mutants import Mutant
 from ordeal._tools.mutation.own_process import judging
 from ordeal._tools.mutation.running import Judgement
@@ -23,24 +20,6 @@ from ordeal._tools.mutation.verdicts import Verdict
 
 _JUDGE = "ordeal._tools.mutation.machines.judge_process"
 _KILLER = "ordeal._tools.mutation.machines.kill_process"
-
-
-@dataclass(frozen=True)
-class MachineOptions:
-    """How machines judge: what they explore, and how many runs of it.
-
-    The traces in the folders ``saved`` judge as well.
-    """
-
-    machines: tuple[str, ...]
-    targets: tuple[str, ...] = ()
-    runs: int = 1500
-    seconds: float = 120.0
-    seed: int = 0
-    workers: int = 1
-    saved: tuple[str, ...] = ()
-    memory: int = MEMORY_MIB
-    passed: tuple[str, ...] = ()
 
 
 def judge_with_machines(
@@ -60,7 +39,7 @@ def judge_with_machines(
     by_id = {mutant.id: mutant for mutant in mutants}
     judging_since = began
     try:
-        with _asked(_JUDGE, partial(_fields, sources, mutants, options), options, folder) as messages:
+        with _asked(_JUDGE, sources, mutants, options, folder) as messages:
             for message in messages:
                 if "machine" in message:
                     judging_since = monotonic()
@@ -100,11 +79,7 @@ def close_with_machines(
         NoVerdictError: no machine can be explored, or none runs the program.
     """
     by_id = {mutant.id: mutant for mutant in mutants}
-
-    def order(seen: Callable[[Path], str]) -> dict[str, Any]:
-        return {"judging": _fields(sources, mutants, options, seen), "budget": budget}
-
-    with _asked(_KILLER, order, options, folder) as messages:
+    with _asked(_KILLER, sources, mutants, options, folder, budget) as messages:
         for message in messages:
             if "closed" in message and message.get("id") in by_id:
                 yield by_id.pop(message["id"]), msgspec.convert(message["closed"], Closed)
@@ -128,38 +103,22 @@ def verdict_of(mutant: Mutant, finding: MachineFinding) -> Verdict:
 
 @contextmanager
 def _asked(
-    module: str, make: Callable[[Callable[[Path], str]], dict[str, Any]], options: MachineOptions, folder: Path
+    module: str,
+    sources: Sequence[Source],
+    mutants: Sequence[Mutant],
+    options: MachineOptions,
+    folder: Path,
+    budget: float = 0.0,
 ) -> Iterator[Iterator[dict[str, Any]]]:
     """Give an order to a separate process, and yield its answers, until it refuses."""
-    with (
-        sandbox(folder, options.passed, limit=options.memory) as here,
-        judging(module, msgspec.json.encode(make(here.seen)), here) as messages,
-    ):
-        yield map(_not_refused, messages)
+    with sandbox(folder, options.passed, limit=options.memory) as here:
+        order = Order([(here.seen(each.path), each.shown) for each in sources], [*mutants], options, budget)
+        with judging(module, msgspec.json.encode(order), here) as messages:
+            yield messages
 
 
 def _unanswered() -> NoVerdictError:
     return NoVerdictError("the process that judges ended without an answer", hint="`ordeal explore` shows why")
-
-
-def _fields(
-    sources: Sequence[Source],
-    mutants: Sequence[Mutant],
-    options: MachineOptions,
-    seen: Callable[[Path], str] = str,
-) -> dict[str, Any]:
-    return {
-        "sources": [(seen(source.path), source.shown) for source in sources],
-        "mutants": mutants,
-        "machines": options.machines,
-        "targets": options.targets,
-        "runs": options.runs,
-        "seconds": options.seconds,
-        "seed": options.seed,
-        "workers": options.workers,
-        "memory": options.memory,
-        "saved": options.saved,
-    }
 
 
 def _take(message: dict[str, Any], judgement: Judgement, by_id: dict[str, Mutant]) -> Iterator[Verdict]:
@@ -170,10 +129,3 @@ def _take(message: dict[str, Any], judgement: Judgement, by_id: dict[str, Mutant
             if finding.id in by_id:
                 judgement.findings[finding.id] = finding
                 yield verdict_of(by_id[finding.id], finding)
-
-
-def _not_refused(message: dict[str, Any]) -> dict[str, Any]:
-    if "refused" in message:
-        why, *more = map(str, message["refused"])
-        raise NoVerdictError(why, hint=more[0] if more else None)
-    return message

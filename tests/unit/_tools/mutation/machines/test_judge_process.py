@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from tests.unit._tools.mutation.machines import till
 
-from ordeal._tools.mutation.machines.judge_process import Judge, Order
+from ordeal._tools.mutation.machines.evidence import MachineOptions, Order
+from ordeal._tools.mutation.machines.judge_process import Judge
 from ordeal._tools.mutation.mutants import Mutant
 from ordeal._tools.mutation.own_process import Refused
 from ordeal._tools.mutation.source import Source
@@ -21,7 +22,7 @@ def test_a_machine_whose_functions_may_raise_unnoticed_is_refused(
     said: list[dict[str, Any]] = []
     machine = f"{till.__name__}:Till"
     files = [(str(Path(till.__file__)), source.shown)]
-    order = Order(files, list(mutants.values()), [machine], [till.__name__], 30, 20.0, 1, 1)
+    order = Order(files, [*mutants.values()], MachineOptions((machine,), (till.__name__,), 30, 20.0, 1, 1))
     monkeypatch.setattr("ordeal._tools.mutation.machines.batch.Swap", _NoSwap)
     with pytest.raises(Refused, match="do not notice functions that raise at once"):
         Judge(order, said.append).judge()

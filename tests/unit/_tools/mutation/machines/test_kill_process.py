@@ -6,8 +6,8 @@ from pathlib import Path
 
 from tests.unit._tools.mutation.machines import till
 
-from ordeal._tools.mutation.machines.judge_process import Order
-from ordeal._tools.mutation.machines.kill_process import Killer, KillOrder
+from ordeal._tools.mutation.machines.evidence import MachineOptions, Order
+from ordeal._tools.mutation.machines.kill_process import Killer
 from ordeal._tools.mutation.mutants import Mutant
 from ordeal._tools.mutation.source import Source
 
@@ -17,7 +17,7 @@ def test_what_a_recorded_run_notices_needs_no_search(
 ) -> None:
     mutant = next(each for (name, *_), each in mutants.items() if name == "Drawer.put" and each.replacement == "-=")
     files = [(str(Path(till.__file__)), source.shown)]
-    order = Order(files, [mutant], [f"{till.__name__}:Till"], [till.__name__], 30, 20.0, 1, 1)
-    ((name, closed),) = Killer(KillOrder(order, 0.0)).close()
+    options = MachineOptions((f"{till.__name__}:Till",), (till.__name__,), 30, 20.0, 1, 1)
+    ((name, closed),) = Killer(Order(files, [mutant], options)).close()
     assert name == mutant.id
     assert (closed.how, closed.steps, closed.searched, closed.failed, closed.passed) == ("killed", 1, 0, 10, 10)

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from tests.unit._tools.mutation.machines import till
 
-from ordeal._tools.mutation.machines.evidence import MachineFinding, table_of
-from ordeal._tools.mutation.machines.running import MachineOptions, judge_with_machines, verdict_of
+from ordeal._tools.mutation.machines.evidence import MachineFinding, MachineOptions, table_of
+from ordeal._tools.mutation.machines.running import judge_with_machines, verdict_of
 from ordeal._tools.mutation.mutants import mutants_of
 from ordeal._tools.mutation.operators import PRESETS
 from ordeal._tools.mutation.running import Judgement
