@@ -46,10 +46,11 @@ CONF = '''"""Written by tools/docs_site.py."""
 
 import ordeal.result.exploration
 import ordeal.result.failure
-from ordeal.trace import Trace
+from ordeal._base import property_tracker, trace_file
 
-# Only type checkers import it there, and signatures name it.
-ordeal.result.exploration.Trace = ordeal.result.failure.Trace = Trace
+# Signatures name what only type checkers import there.
+for module in (ordeal.result.exploration, ordeal.result.failure):
+    vars(module).update(vars(trace_file) | vars(property_tracker) | vars(module))
 
 project = "ordeal"
 copyright = "the authors of ordeal"

@@ -300,7 +300,7 @@ def declare(
 
 
 def report() -> PropertyReport:
-    """Return whether each property that was seen or declared passed.
+    """Return True if each property that was seen or declared passed.
 
     A row has name, type, hits, passes, failures, status, evidence_status, summary and details.
     ``reliability_coverage`` is included when operations and faults were named.

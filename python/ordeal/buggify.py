@@ -31,7 +31,7 @@ SEED_MAX = 2**64 - 1
 
 @fast_path(enabled, "false")
 def buggify(probability: float | None = None) -> bool:
-    """Return whether this point acts now: False while buggify is inactive, else True with ``probability``.
+    """Return True if this point acts now: False while buggify is inactive, else True with ``probability``.
 
     None, the default, means the probability with which buggify was activated. Raises ConfigError when the probability
     is not a number from 0 to 1.
@@ -49,12 +49,12 @@ def buggify_value[Value](normal: Value, faulty: Value, probability: float | None
 
 
 def effect_acts(probability: float) -> bool:
-    """Return whether the effect of a fault happens now, with ``probability``. A fault has its own switch."""
+    """Return True if the effect of a fault happens now, with ``probability``. A fault has its own switch."""
     return _decide(probability, is_point=False)
 
 
 def sample(share: float) -> bool:
-    """Return whether something expensive happens now, in a ``share`` of a run; outside a run it always does."""
+    """Return True if something expensive happens now, in a ``share`` of a run; outside a run it always does."""
     return _decide(share, is_point=False, outside_runs=True)
 
 
@@ -73,7 +73,7 @@ def deactivate() -> None:
 
 
 def is_active() -> bool:
-    """Return whether points reached by this thread may act."""
+    """Return True if points reached by this thread may act."""
     return thread_state().probability is not None
 
 

@@ -61,7 +61,7 @@ def _default[Hook: Callable[..., Any]](hook: Hook) -> Hook:
 
 
 def overrides(machine: object, hook: str) -> bool:
-    """Return whether the machine (or machine class) implements ``hook`` itself."""
+    """Return True if the machine (or machine class) implements ``hook`` itself."""
     cls = machine if isinstance(machine, type) else type(machine)
     found = getattr(cls, hook, None)
     return found is not None and not getattr(found, _DEFAULT_MARKER, False)
@@ -138,7 +138,7 @@ class ChaosTest(RuleBasedStateMachine):
         """Raise MachineError when the class lacks what a base class may, but a machine that runs must have."""
 
     def __init__(self) -> None:
-        """Raises MachineError when ``faults`` was set only after the class was made."""
+        """Raise MachineError if ``faults`` was set only after the class was made."""
         super().__init__()
         self._faults: list[Fault] = list(self.faults)
         if self._faults and not self._has_nemesis:
@@ -257,7 +257,7 @@ class ChaosTest(RuleBasedStateMachine):
 
 
 def has_tasks(cls: type) -> bool:
-    """Return whether the tasks of a machine class run in a simulation."""
+    """Return True if the tasks of a machine class run in a simulation."""
     if not issubclass(cls, ChaosTest):
         return False
     return cls.simulated is not False if cls.world is None else hasattr(cls.world, "clients")

@@ -127,7 +127,7 @@ def parse(text: str) -> int:
 
 
 def is_commit(text: str) -> bool:
-    """Return whether ``text`` is read as a git commit, not as a number."""
+    """Return True if ``text`` is read as a git commit, not as a number."""
     return _COMMIT.fullmatch(text.strip().lower()) is not None
 
 

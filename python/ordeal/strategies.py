@@ -45,7 +45,7 @@ _HOSTILE = (
 
 
 def corrupted_bytes(min_size: int = 0, max_size: int = 1024) -> SearchStrategy[bytes]:
-    """``min_size`` to ``max_size`` bytes, as a bad disk leaves them.
+    """Draw ``min_size`` to ``max_size`` bytes, as a bad disk leaves them.
 
     Well-formed ones cut, flipped and mixed with bad ones.
 
@@ -60,7 +60,7 @@ def corrupted_bytes(min_size: int = 0, max_size: int = 1024) -> SearchStrategy[b
 
 
 def adversarial_strings(min_size: int = 0, max_size: int = 256) -> SearchStrategy[str]:
-    """Texts of ``min_size`` to ``max_size`` characters that break programs: injections, paths, control characters.
+    """Draw texts of ``min_size`` to ``max_size`` characters that break programs: injections, paths, control characters.
 
     Raises ConfigError when the sizes are not whole numbers from 0, in this order.
     """
@@ -75,13 +75,13 @@ def adversarial_strings(min_size: int = 0, max_size: int = 256) -> SearchStrateg
 
 
 def nan_floats() -> SearchStrategy[float]:
-    """Floats among which NaN, the infinities, negative zero and the smallest and largest numbers are frequent."""
+    """Draw floats among which NaN, the infinities, negative zero and the smallest and largest numbers are frequent."""
     sizes = (math.inf, 0.0, sys.float_info.max, sys.float_info.min, 5e-324, sys.float_info.epsilon, 2.0**53, 2.0**63)
     return st.one_of(st.floats(), st.just(math.nan), st.sampled_from([s * size for size in sizes for s in (1.0, -1.0)]))
 
 
 def edge_integers(bits: int = 64) -> SearchStrategy[int]:
-    """Signed integers of ``bits`` bits, most of them at or next to 0, a power of two, or the end of a machine's word.
+    """Draw signed integers of ``bits`` bits, often at or next to 0, a power of two, or the end of a word.
 
     Raises ConfigError when ``bits`` is not a whole number from 1 to 4096.
     """
@@ -94,7 +94,7 @@ def edge_integers(bits: int = 64) -> SearchStrategy[int]:
 
 
 def mixed_types() -> SearchStrategy[Any]:
-    """Values of all the types that JSON, configuration files and careless callers bring, alone and nested."""
+    """Draw values of all the types that JSON, settings and careless callers bring, alone and nested."""
     leaf = st.one_of(
         st.none(), st.booleans(), st.integers(), nan_floats(), st.text(max_size=20), st.binary(max_size=20)
     )
@@ -110,7 +110,7 @@ def mixed_types() -> SearchStrategy[Any]:
 
 
 def catalog() -> list[dict[str, str]]:
-    """Every strategy of this module: ``name``, ``qualname``, ``signature``, and the first line of its ``doc``."""
+    """List every strategy of this module: ``name``, ``qualname``, ``signature``, and the first line of its ``doc``."""
     return [
         {
             "name": name,
@@ -128,13 +128,13 @@ def _damaged() -> SearchStrategy[bytes]:
 
 
 def _damage(data: bytes, at: int, bit: int, cut: bool) -> bytes:
-    """``data`` cut short, or with one bit flipped."""
+    """Return ``data`` cut short, or with one bit flipped."""
     at %= len(data)
     return data[:at] if cut else data[:at] + bytes([data[at] ^ 1 << bit]) + data[at + 1 :]
 
 
 def _fitted[Value: (bytes, str)](value: Value, filling: Value, min_size: int, max_size: int) -> Value:
-    """``value`` cut to the largest size, or filled up to the smallest; ``filling`` is of at least that."""
+    """Return ``value`` cut to the largest size, or filled up to the smallest; ``filling`` is of at least that."""
     return value[:max_size] if len(value) >= min_size else (value + filling)[:max_size]
 
 

@@ -65,12 +65,12 @@ def signal_count() -> int:
 
 
 def are_watched() -> bool:
-    """Whether signals are being counted."""
+    """Return True while signals are counted."""
     return bool(_watch.watchers)
 
 
 def is_from_user(error: BaseException, signals_before: int) -> bool:
-    """Return whether a signal caused ``error``; ``signals_before`` is an earlier ``signal_count()``.
+    """Return True if a signal caused ``error``; ``signals_before`` is an earlier ``signal_count()``.
 
     While signals are not watched, every KeyboardInterrupt counts as the user's.
     """
@@ -114,7 +114,7 @@ def _wrapped(number: signal.Signals, found: Callable[[int, FrameType | None], An
 
 
 def is_lost_in(frame: FrameType | None) -> bool:
-    """Return whether Python only prints what is raised in ``frame``: no caller in Python is there to receive it.
+    """Return True if Python only prints what is raised in ``frame``: no caller in Python is there to receive it.
 
     That is so in callbacks of the garbage collector and of weak references, in finalisers, and in
     ``sys.unraisablehook``, as well as in what they call.
@@ -133,7 +133,7 @@ def is_lost_in(frame: FrameType | None) -> bool:
 
 
 def is_own(frame: FrameType | None) -> bool:
-    """Return whether ``frame`` runs code of ordeal, which may just be making what an error would leave half made."""
+    """Return True if ``frame`` runs code of ordeal, which may just be making what an error would leave half made."""
     return frame is not None and frame.f_code.co_filename.startswith(OWN_FOLDER)
 
 
@@ -234,7 +234,7 @@ class Alarm:
 
 
 def ends_call_within(seconds: float) -> bool:
-    """Return whether an alarm that ends a call, and does not only tick, will ring in less than ``seconds``."""
+    """Return True if an alarm that ends a call, and does not only tick, will ring in less than ``seconds``."""
     due, interval = signal.getitimer(signal.ITIMER_REAL)
     alarm = getattr(signal.getsignal(signal.SIGALRM), "__self__", None)
     is_ending = interval == 0 or (isinstance(alarm, Alarm) and alarm.ends_call)

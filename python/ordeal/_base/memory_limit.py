@@ -49,7 +49,7 @@ def limit_memory(size: int) -> None:
 
 
 def memory_is_limited() -> bool:
-    """Return whether a memory limit may have caused a MemoryError."""
+    """Return True if a memory limit may have caused a MemoryError."""
     return resource.getrlimit(resource.RLIMIT_DATA)[0] != resource.RLIM_INFINITY
 
 

@@ -213,12 +213,12 @@ class OutsideWatch:
 
 
 def _is_of_pytest(hook: object) -> bool:
-    """Return whether ``hook`` is one by which pytest warns of what is reported here."""
+    """Return True if ``hook`` is one by which pytest warns of what is reported here."""
     return str(getattr(getattr(hook, "func", hook), "__module__", "")).startswith("_pytest.")
 
 
 def _is_own(error: BaseException) -> bool:
-    """Return whether ordeal raised ``error`` to end what takes too long."""
+    """Return True if ordeal raised ``error`` to end what takes too long."""
     return str(type.__dict__["__module__"].__get__(type(error))).partition(".")[0] == "ordeal"
 
 

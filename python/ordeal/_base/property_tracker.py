@@ -53,7 +53,7 @@ class PropertyTally(msgspec.Struct, forbid_unknown_fields=True):
             raise ValueError(f"distance is {self.distance}")
 
     def passed(self) -> bool:
-        """Whether there is enough evidence, and none against the property."""
+        """Return True if there is enough evidence for the property, and none against it."""
         match self.type:
             case "always":
                 return self.hits > 0 and self.failures == 0

@@ -252,7 +252,7 @@ class SourceWriter:
 
 
 def leads_to(module: str, name: str, value: object) -> bool:
-    """Return whether a dotted ``name`` in a module is ``value``."""
+    """Return True if a dotted ``name`` in a module is ``value``."""
     found: Any = sys.modules.get(module)
     for part in name.split("."):
         found = getattr(found, part, None)
@@ -344,7 +344,7 @@ def _is_equal(one: Any, other: Any) -> bool:
 
 
 def _is_of_this_process(path: str) -> bool:
-    """Return whether a path below the folder for temporary files came to be, or was gone, since Python started."""
+    """Return True if a path below the folder for temporary files came to be, or was gone, since Python started."""
     try:
         return Path(path).stat().st_ctime >= _STARTED
     except (OSError, ValueError):

@@ -71,7 +71,7 @@ def check_constructor(cls: type) -> None:
 
 
 def is_constructed(machine: RuleBasedStateMachine) -> bool:
-    """Return whether the constructor of Hypothesis' base class has run for ``machine``."""
+    """Return True if the constructor of Hypothesis' base class has run for ``machine``."""
     return hasattr(machine, "bundles")
 
 
@@ -113,7 +113,7 @@ def _code(function: Any) -> CodeType | None:
 
 
 def may_forget_constructor(cls: type) -> bool:
-    """Return whether the constructor of ``cls`` seems to call no other. Only a machine that it made shows for sure."""
+    """Return True if the constructor of ``cls`` seems to call no other. Only a machine that it made shows for sure."""
     own = next(vars(base)["__init__"] for base in cls.__mro__ if "__init__" in vars(base))
     return isinstance(own, FunctionType) and "__init__" not in own.__code__.co_names
 
@@ -239,7 +239,7 @@ def _check_decorators(cls: type) -> None:
 
 
 def _is_unapplied(function: FunctionType) -> bool:
-    """Return whether ``function`` is a decorator that was not applied: it was called once too few."""
+    """Return True if ``function`` is a decorator that was not applied: it was called once too few."""
     return function.__module__ == _HOME and function.__qualname__ in (
         "rule.<locals>.accept",
         "initialize.<locals>.accept",

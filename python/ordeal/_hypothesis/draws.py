@@ -119,7 +119,7 @@ def _draw_generic(strategy: SearchStrategy[Any]) -> Draw:
 
 
 def draws_from_bundle(strategy: object, depth: int = 0) -> bool:
-    """Return whether a strategy takes values of bundles, as far as its parts show."""
+    """Return True if a strategy takes values of bundles, as far as its parts show."""
     if isinstance(strategy, Bundle):
         return True
     if isinstance(strategy, SearchStrategy):

@@ -137,17 +137,17 @@ def routes_results(cls: type[RuleBasedStateMachine]) -> bool:
 
 
 def is_initializing(machine: RuleBasedStateMachine) -> bool:
-    """Return whether initialize rules are left to run."""
+    """Return True if initialize rules are left to run."""
     return bool(machine._initialize_rules_to_run)
 
 
 def may_initialize(machine: RuleBasedStateMachine, rule: Rule) -> bool:
-    """Return whether the initialize rule ``rule`` is left to run."""
+    """Return True if the initialize rule ``rule`` is left to run."""
     return any(left is rule.original for left in machine._initialize_rules_to_run)
 
 
 def may_run(machine: RuleBasedStateMachine, rule: Rule) -> bool:
-    """Return whether ``rule`` can run: its bundles have values, and its preconditions hold.
+    """Return True if ``rule`` can run: its bundles have values, and its preconditions hold.
 
     It cannot while initialize rules are left. Only the replay of an edited tape asks then: in a run they come first.
     """
@@ -160,7 +160,7 @@ def may_run(machine: RuleBasedStateMachine, rule: Rule) -> bool:
 
 
 def holds(preconditions: tuple[Callable[[Any], bool], ...], machine: RuleBasedStateMachine) -> bool:
-    """Return whether all ``preconditions`` hold, checking them in order until one does not."""
+    """Return True if all ``preconditions`` hold, checking them in order until one does not."""
     # A loop, because all() would make a generator: this runs for every proposed step.
     for precondition in preconditions:  # noqa: SIM110
         if not precondition(machine):

@@ -198,7 +198,7 @@ class TapeDraws:
 
 
 def is_int64(value: int) -> bool:
-    """Return whether the core holds ``value`` as a plain integer."""
+    """Return True if the core holds ``value`` as a plain integer."""
     return INT64_MIN <= value <= INT64_MAX
 
 

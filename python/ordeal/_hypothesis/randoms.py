@@ -69,7 +69,7 @@ class GlobalRandoms:
             seed()
 
     def _has_others(self) -> bool:
-        """Return whether generators came since ``reseed``, or went."""
+        """Return True if generators came since ``reseed``, or went."""
         # The dictionary itself would count in Python, in each run.
         return len(_registry.data) != len(self._known)
 
@@ -144,7 +144,7 @@ class _SeededWhenUsed:
         self._watch = StateWatch(plain, _CORE)
 
     def is_unused(self) -> bool:
-        """Return whether nothing has been drawn from it since it was seeded."""
+        """Return True if nothing has been drawn from it since it was seeded."""
         return self._watch.unchanged() and self._plain.gauss_next is None  # type: ignore[attr-defined]
 
     def __call__(self) -> None:
@@ -154,7 +154,7 @@ class _SeededWhenUsed:
 
 @functools.cache
 def _shows_use() -> bool:
-    """Return whether a generator's memory shows its use and nothing else: tested, as the layout is CPython's own."""
+    """Return True if a generator's memory shows its use and nothing else: tested, as the layout is CPython's own."""
     generator = random.Random(0)
     watch = StateWatch(generator, _CORE)
     seen = [watch.unchanged()]
@@ -167,7 +167,7 @@ def _shows_use() -> bool:
 
 
 def same_state(a: Any, b: Any) -> bool:
-    """Return whether two states of one generator are the same, so that nothing was drawn between them."""
+    """Return True if two states of one generator are the same, so that nothing was drawn between them."""
     if type(a) is not type(b):
         return False
     if isinstance(a, tuple | list):

@@ -174,7 +174,7 @@ class _Keys:
 
 
 def _are_characters(values: Any) -> bool:
-    """Whether these are texts, which are a key without a look at each, and as many as an alphabet may have."""
+    """Return True if these are texts, at most as many as an alphabet may have: they are a key as they are."""
     return type(values) in (tuple, list) and 0 < len(values) <= CHARACTERS_MAX and set(map(type, values)) == _TEXT_ALONE
 
 

@@ -111,7 +111,7 @@ class _Strategy:
 
 
 def _is_known() -> bool:
-    """Return whether the constructor sets what is known, by running it once, among other names."""
+    """Return True if the constructor sets what is known, by running it once, among other names."""
     if None in (_RuleStrategy, _Printer, _context):
         return False
     plain: Any = _make_slowly

@@ -520,7 +520,7 @@ _OWN_TYPES = (set, frozenset, dict, list, tuple, str, bytes, int, float, bool)
 
 
 def is_own_function(function: Callable[..., Any]) -> bool:
-    """Return whether ``function`` is Python's or Hypothesis' own, so that extra calls of it make no difference."""
+    """Return True if ``function`` is Python's or Hypothesis' own, so that extra calls of it make no difference."""
     if function in _OWN_TYPES:
         return True
     plain = type(function) in (FunctionType, BuiltinFunctionType)
@@ -547,7 +547,7 @@ def _draw(strategy: SearchStrategy[Any], source: _native.ChoiceSource) -> tuple[
 
 
 def passes_probe(strategy: SearchStrategy[Any], node: _native.StrategyNode) -> bool:
-    """Return whether some draws from ``node`` equal those through Hypothesis. They belong to no run."""
+    """Return True if some draws from ``node`` equal those through Hypothesis. They belong to no run."""
     for seed in range(PROBES):
         redraw = _native.Redraw(seed)
         run = _native.DrawContext()
@@ -565,7 +565,7 @@ def passes_probe(strategy: SearchStrategy[Any], node: _native.StrategyNode) -> b
 
 
 def audit(strategy: SearchStrategy[Any], choices: Sequence[Any], value: Any, length: int) -> bool:
-    """Return whether Hypothesis makes ``value`` from ``choices``, which the compiled ``strategy`` drew in a run."""
+    """Return True if Hypothesis makes ``value`` from ``choices``, which the compiled ``strategy`` drew in a run."""
     return _is_repeated(strategy, _native.Redraw(choices), value, length)
 
 
@@ -580,7 +580,7 @@ def _is_repeated(strategy: SearchStrategy[Any], redraw: _native.Redraw, value: A
 
 
 def same(one: Any, other: Any) -> bool:
-    """Return whether two values are the same, floats bit by bit."""
+    """Return True if two values are the same, floats bit by bit."""
     if one is other:
         return True
     kind = type(one)
@@ -615,19 +615,19 @@ def _choices(strategy: SearchStrategy[Any], *given: Any) -> int:
 
 @cache
 def chooses_single_branch() -> bool:
-    """Return whether one_of() makes a choice when it has a single branch."""
+    """Return True if one_of() makes a choice when it has a single branch."""
     return _choices(one_of(booleans(), nothing()), 0, False) > 1
 
 
 @cache
 def shuffles_dictionaries() -> bool:
-    """Return whether fixed_dictionaries() chooses the order of its keys."""
+    """Return True if fixed_dictionaries() chooses the order of its keys."""
     return _choices(fixed_dictionaries({0: none(), 1: just(1)}), 0) > 0
 
 
 @cache
 def ends_by_choice() -> bool:
-    """Return whether a unique list ends with a choice once all elements are taken."""
+    """Return True if a unique list ends with a choice once all elements are taken."""
     taken_all = lists(sampled_from([0, 1]), unique=True, min_size=1)
     return _choices(taken_all, 0, True, 0) > len((True, 0, True, 0))
 

@@ -39,7 +39,7 @@ def prepare(item: pytest.Item) -> None:
 
 
 def is_simulated(item: pytest.Item) -> bool:
-    """Return whether a test is one of ``@simulate.test``."""
+    """Return True if a test is one of ``@simulate.test``."""
     return test_of(function_of(item)) is not None
 
 
@@ -50,7 +50,7 @@ def function_of(item: pytest.Item) -> Any:
 
 
 def is_async_fixture(definition: pytest.FixtureDef[Any]) -> bool:
-    """Return whether a fixture is a coroutine function, or a generator of that kind."""
+    """Return True if a fixture is a coroutine function, or a generator of that kind."""
     return is_async(inspect.unwrap(definition.func))
 
 

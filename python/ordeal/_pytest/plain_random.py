@@ -40,7 +40,7 @@ class PlainRandom:
         self._began = random.getstate()
 
     def _continues(self) -> bool:
-        """Return whether ``random`` has only been drawn from since it began: nothing has seeded it."""
+        """Return True if ``random`` has only been drawn from since it began: nothing has seeded it."""
         now, stream = random.getstate()[1][:_WORDS], random.Random(0)
         stream.setstate(self._began)
         for _ in range(_FOLLOWED_MAX):

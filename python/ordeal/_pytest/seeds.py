@@ -84,7 +84,7 @@ class Project:
         return relative_path(path, self.folder)
 
     def names(self, path: Path, node_ids: Sequence[str]) -> bool:
-        """Return whether one of ``node_ids`` means the seed at ``path`` of this project, or a group that has it."""
+        """Return True if one of ``node_ids`` means the seed at ``path`` of this project, or a group that has it."""
         own = f"{self.node_id}::{class_name(path)}::{test_name(path)}::"
         return any(own.startswith(f"{node_id}::") for node_id in node_ids)
 

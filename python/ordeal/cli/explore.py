@@ -198,7 +198,7 @@ def _shown(flags: ExploreFlags, options: ExplorationOptions) -> dict[str, object
 
 
 def _hangs(seed: Path, class_path: str) -> bool:
-    """Return whether a seed is one of the class, and hangs; other modules may have a class of the name."""
+    """Return True if a seed is one of the class, and hangs; other modules may have a class of the name."""
     with suppress(TraceError):
         trace = load_seed(seed)
         failure = trace.failure if trace.test_class == class_path else None
@@ -286,7 +286,7 @@ class _CliSession:
         return {"seed": self._options.seed, **_shown(self._flags, self._options)}
 
     def _can_be_looked_up(self) -> bool:
-        """Return whether `ordeal replay ID` looks where the traces of this session are saved."""
+        """Return True if `ordeal replay ID` looks where the traces of this session are saved."""
         return Path(self._config.report.traces_dir) in traces_folders()
 
     def exit_code(self) -> int:
@@ -324,7 +324,7 @@ class _CliSession:
             self._interrupted = result.stopped_reason == "interrupted"
 
     def _skip(self, test: TestConfig, reason: str) -> None:
-        """Go past a class that asks to be skipped, as pytest does."""
+        """Skip a class that asks for it, as pytest does."""
         terminal.say(f"Skipped {test.class_path}: {one_line(reason) or 'without a reason'}")
         self._skipped += 1
 

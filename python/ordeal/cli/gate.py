@@ -109,7 +109,7 @@ class _Gate:
             yield self._mutated()
 
     def _is_changed(self, class_path: str, changed: set[Path]) -> bool:
-        """Return whether a changed file is part of a machine, of what it imports, or of the program that it tests."""
+        """Return True if a changed file is part of a machine, of what it imports, or of the program that it tests."""
         roots = (self._folder, self._folder / "src")
         targets = [each.removesuffix(".*") for each in self._config.explorer.target_modules]
         parts = files_behind([class_path.partition(":")[0], *targets], roots)

@@ -209,7 +209,7 @@ def _outcome(result: Mapping[str, Any], chosen: FoundClass, package: FoundPackag
 
 
 def _is_installed(package: FoundPackage) -> bool:
-    """Whether others than ``ordeal`` find the package as well, which looks in ``src``."""
+    """Return True if other programs find the package too; ``ordeal`` also looks in ``src``."""
     name = package.name.partition(".")[0]
     in_sources = package.root.name == "src" and name not in metadata.packages_distributions()
     return not in_sources and importlib.util.find_spec(name) is not None

@@ -174,7 +174,7 @@ _MACHINERY = frozenset({"hypothesis", "ordeal"})
 
 
 def can_debug() -> bool:
-    """Return whether a person or a script can type commands."""
+    """Return True if a person or a script can type commands."""
     return sys.stdin is not None and not sys.stdin.closed
 
 

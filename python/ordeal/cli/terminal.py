@@ -126,7 +126,7 @@ def say(text: str, *, newline: bool = True) -> None:
 
 
 def has_colours(*, on_terminal: bool) -> bool:
-    """Return whether a stream gets colours: on a terminal or with ``FORCE_COLOR``, and never with ``NO_COLOR``."""
+    """Return True if a stream gets colours: on a terminal or with ``FORCE_COLOR``, and never with ``NO_COLOR``."""
     return (on_terminal or bool(os.environ.get("FORCE_COLOR"))) and not os.environ.get("NO_COLOR")
 
 
@@ -148,17 +148,17 @@ def _bold(word: str, colour: str) -> str:
 
 
 def is_terminal() -> bool:
-    """Return whether stderr is a terminal, so that a line can be overwritten."""
+    """Return True if stderr is a terminal, so that a line can be overwritten."""
     return _err().isatty()
 
 
 def can_redraw() -> bool:
-    """Return whether several lines of stderr can be redrawn."""
+    """Return True if several lines of stderr can be redrawn."""
     return is_terminal() and os.environ.get("TERM") not in (None, "", "dumb")
 
 
 def writes_to_terminal() -> bool:
-    """Return whether stdout is a terminal, where a person reads the report."""
+    """Return True if stdout is a terminal, where a person reads the report."""
     return _out().isatty()
 
 
@@ -180,7 +180,7 @@ def open_page(path: Path) -> None:
 
 
 def has_screen(environment: Mapping[str, str]) -> bool:
-    """Return whether a browser has a window to open in: one that draws in this terminal would take it over."""
+    """Return True if a browser has a window to open in: one that draws in this terminal would take it over."""
     return sys.platform == "darwin" or bool(environment.get("DISPLAY") or environment.get("WAYLAND_DISPLAY"))
 
 

@@ -8,12 +8,12 @@ from ordeal.errors import FaultError
 
 
 def is_number(value: Any) -> bool:
-    """Return whether it is a number for people: no boolean, and no NaN."""
+    """Return True if it is a number for people: no boolean, and no NaN."""
     return isinstance(value, (int, float)) and not isinstance(value, bool) and value == value
 
 
 def is_whole(value: Any) -> bool:
-    """Return whether it is an int and not a boolean."""
+    """Return True if it is an int and not a boolean."""
     return isinstance(value, int) and not isinstance(value, bool)
 
 

@@ -23,7 +23,7 @@ def mark_like(function: Any, replacement: Any) -> Any:
 
 
 def keeps_nothing(replacement: Any, original: Any) -> bool:
-    """Return whether calls of ``replacement`` surely leave nothing in it: no variable around it can change."""
+    """Return True if calls of ``replacement`` surely leave nothing in it: no variable around it can change."""
     if type(replacement) is not FunctionType:
         return False
     held = [cell.cell_contents for cell in replacement.__closure__ or ()]
@@ -70,7 +70,7 @@ MISSING = object()
 
 
 def stored_attribute(owner: Any, attribute: str) -> tuple[bool, Any]:
-    """Return whether ``owner`` itself holds the attribute, and the stored object, descriptors unbound."""
+    """Return True if ``owner`` itself holds the attribute, and the stored object, descriptors unbound."""
     namespace = namespace_of(owner)
     if namespace is not None and attribute in namespace:
         return True, namespace[attribute]

@@ -26,7 +26,7 @@ CoroutineCall = Callable[[], Awaitable[Any]]
 
 @made_again
 def contended_call(target: str, contention: float = 0.05, mode: str = "simulate") -> CallFault:
-    """Calls of ``target`` wait for each other, as for one lock; a call that it makes of itself does not.
+    """Make calls of ``target`` wait for each other, as for one lock; a call that it makes of itself does not.
 
     ``mode="real"`` holds the lock for ``contention`` seconds before each call. Coroutines wait on their event loop.
     Raises FaultError for another mode or a negative time.
@@ -40,7 +40,7 @@ def contended_call(target: str, contention: float = 0.05, mode: str = "simulate"
 
 @made_again
 def delayed_release(target: str, delay: float = 0.5, mode: str = "simulate") -> CallFault:
-    """Calls of ``target`` return late by ``delay`` seconds, and what they hold is held for longer.
+    """Make calls of ``target`` return ``delay`` seconds late, so that they hold locks for longer.
 
     ``mode="simulate"`` only counts the calls; ``mode="real"`` sleeps after each (on the event loop for a coroutine
     function). Raises FaultError for another mode or a negative delay.
@@ -54,7 +54,7 @@ def delayed_release(target: str, delay: float = 0.5, mode: str = "simulate") -> 
 
 @made_again
 def thread_boundary(target: str, timeout: float = 5.0) -> CallFault:
-    """Calls of ``target`` are made in another thread, where thread-local state is missing; the caller waits.
+    """Make calls of ``target`` in another thread, without thread-local state, while the caller waits.
 
     A coroutine gets its own event loop there. After ``timeout`` seconds the caller gets a TimeoutError; the
     thread is left to itself. Raises FaultError when ``timeout`` is negative.
@@ -65,7 +65,7 @@ def thread_boundary(target: str, timeout: float = 5.0) -> CallFault:
 
 @made_again
 def stale_state(obj: Any, attr: str, stale_value: Any) -> Fault:
-    """The attribute ``attr`` of ``obj`` is ``stale_value``; afterwards it is what it was before.
+    """Give the attribute ``attr`` of ``obj`` the value ``stale_value``; restore it afterwards.
 
     A value that the program sets in the meantime stays. Raises FaultError when ``attr`` is not a text; switching it on
     does when the attribute does not exist, or it cannot be set.
@@ -205,7 +205,7 @@ class _StaleAttribute:
         self._is_set = is_own or hasattr(descriptor, "__set__")
 
     def shows(self, fault: _StaleState) -> bool:
-        """Return whether the value is ``fault``'s, as far as can be known: a property may return another object."""
+        """Return True if the value is ``fault``'s, as far as can be known: a property may return another object."""
         return self._is_computed or stored_attribute(self.owner, self.name)[1] is fault.stale_value
 
     def show(self, fault: _StaleState) -> None:
@@ -234,7 +234,7 @@ class _StaleState(Fault):
 
     @property
     def is_unwound(self) -> bool:
-        """Return whether the fault is off and not on the attribute."""
+        """Return True if the fault is off and not on the attribute."""
         with _lock:
             attribute = _stale.get((id(self._owner), self._attr))
         return super().is_unwound and (attribute is None or self not in attribute.faults)

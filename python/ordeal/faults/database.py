@@ -24,7 +24,7 @@ ErrorClass = type[Exception] | None
 
 @made_again
 def locked(target: str, message: str | None = None, error: ErrorClass = None) -> MultiPatchFault:
-    """Statements and commits raise the driver's OperationalError: another program has the lock.
+    """Make statements and commits raise the driver's OperationalError: another program has the lock.
 
     The transaction goes on. The default ``message`` is "database is locked"; ``error`` is another class of exceptions.
     Raises FaultError when the target is not a dotted path, or when they are neither.
@@ -35,7 +35,7 @@ def locked(target: str, message: str | None = None, error: ErrorClass = None) ->
 
 @made_again
 def deadlock(target: str, message: str | None = None, error: ErrorClass = None) -> MultiPatchFault:
-    """Statements raise the driver's OperationalError, and the transaction is rolled back: it was chosen to give way.
+    """Roll the transaction back in a statement, which raises the driver's OperationalError, as in a deadlock.
 
     The default ``message`` is "deadlock detected"; ``error`` is another class of exceptions. Raises FaultError when the
     target is not a dotted path, or when they are neither.
@@ -51,7 +51,7 @@ def deadlock(target: str, message: str | None = None, error: ErrorClass = None) 
 
 @made_again
 def commit_failure(target: str, message: str | None = None, error: ErrorClass = None) -> MultiPatchFault:
-    """Commits of a transaction raise the driver's OperationalError, and the transaction stays open.
+    """Make commits of a transaction raise the driver's OperationalError; the transaction stays open.
 
     The default ``message`` is "disk I/O error"; ``error`` is another class of exceptions. Raises FaultError when the
     target is not a dotted path, or when they are neither.
@@ -72,7 +72,7 @@ def lost_connection(target: str) -> MultiPatchFault:
 
 @made_again
 def slow_query(target: str, delay: float = 1.0, mode: str = "simulate") -> MultiPatchFault:
-    """Statements are slow by ``delay`` seconds.
+    """Slow statements down by ``delay`` seconds.
 
     ``mode="simulate"`` only counts them; ``mode="real"`` sleeps before each. Raises FaultError for another mode or a
     negative delay, or when the target is not a dotted path.

@@ -30,7 +30,7 @@ class CallLimits(msgspec.Struct, frozen=True):
     last: int | None = None
 
     def admits(self, fault_name: str, number: int) -> bool:
-        """Return whether the fault acts on call ``number``. Draws only when that decides."""
+        """Return True if the fault acts on call ``number``. Draws only when that decides."""
         if number < self.first or (self.last is not None and number > self.last):
             return False
         return self.probability is None or fault_chance(self.probability, occasion=f"{fault_name} #{number}")
@@ -144,7 +144,7 @@ class Fault(ABC):
         self._fault_switch.pause()
 
     def resume_observed(self) -> None:
-        """Go on; the current run counts as one in which the fault was on if it is on now, or will be."""
+        """Resume counting: the current run counts as one with the fault if it is on now, or will be."""
         self._fault_switch.resume()
 
     @property
@@ -212,7 +212,7 @@ class Fault(ABC):
 
     @property
     def is_unwound(self) -> bool:
-        """Return whether nothing of the fault's effect is left in the program."""
+        """Return True if nothing of the fault's effect is left in the program."""
         return not self._fault_switch.on
 
     @abstractmethod
@@ -246,7 +246,7 @@ class Fault(ABC):
             self._fault_switch.forget()
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> str | tuple[Any, ...]:
-        """Pickle it as the call that made it, or its attributes; in the other process it is off and new."""
+        """Pickle the fault as the call that made it, or its attributes; the copy is off and new."""
         if self._made_by is None:
             return super().__reduce_ex__(protocol)
         return _make_again, (*self._made_by, self._limits_in_words())
@@ -279,7 +279,7 @@ _COUNTS = ("observe", "observe_change", "strike", "_meet", "_struck", "_struck_c
 
 
 def _has_own(cls: type[Fault], *methods: str) -> bool:
-    """Return whether ``cls`` or a base of it outside this module defines one of ``methods``."""
+    """Return True if ``cls`` or a base of it outside this module defines one of ``methods``."""
     definers = (next((base for base in cls.__mro__ if method in vars(base)), Fault) for method in methods)
     return any(definer.__module__ not in _OWN for definer in definers)
 
@@ -295,7 +295,7 @@ class MultiPatchFault(Fault):
     counts_calls = True
 
     def __init__(self, name: str, patches: Iterable[tuple[str, Wrap]]) -> None:
-        """Raises FaultError when a target is not a dotted path."""
+        """Raise FaultError if a target is not a dotted path."""
         super().__init__(name)
         self._unlimited_name = name
         self._limits = CallLimits()
@@ -309,7 +309,7 @@ class MultiPatchFault(Fault):
         return tuple(self._remarks)
 
     def limited(self, *, probability: float | None = None, calls: tuple[int, int | None] | None = None) -> Self:
-        """Act on some calls only, and say so in the name; returns this fault, so that it can follow a factory.
+        """Let the fault act on some calls only, which its name shows; return the fault itself.
 
         ``calls`` is the first and the last call to act on (None: no end), of those that meet the fault while it is on,
         counted from 1 since ``reset()``. On each of these it acts with ``probability``, decided by the tape of the run.
@@ -356,7 +356,7 @@ class MultiPatchFault(Fault):
 
     @property
     def is_unwound(self) -> bool:
-        """Return whether the fault is off and no target carries its wrapper."""
+        """Return True if the fault is off and no target carries its wrapper."""
         return super().is_unwound and not any(patch.is_applied for patch in self._patches)
 
     def check_targets(self) -> None:
@@ -448,7 +448,7 @@ class LambdaFault(Fault):
     """
 
     def __init__(self, name: str, on_activate: Callable[[], object], on_deactivate: Callable[[], object]) -> None:
-        """Raises FaultError when one of them is not a function."""
+        """Raise FaultError if one of them is not a function."""
         super().__init__(name)
         check_function(name, "on_activate", on_activate)
         check_function(name, "on_deactivate", on_deactivate)

@@ -35,7 +35,7 @@ Output = str | bytes | None
 
 
 def command_text(command: Any) -> str:
-    """The command given to ``subprocess`` as one line of text."""
+    """Return the command given to ``subprocess`` as one line of text."""
     if isinstance(command, (str, bytes, os.PathLike)):
         return os.fsdecode(command)
     return " ".join(os.fsdecode(part) for part in command)
@@ -161,7 +161,7 @@ __all__ = [
 
 @made_again
 def error_on_call(target: str, error: type[Exception] = OSError, message: str = "Simulated I/O error") -> CallFault:
-    """Calls of ``target`` raise ``error(message)``.
+    """Make calls of ``target`` raise ``error(message)``.
 
     Raises FaultError when ``error`` is not a class of exceptions that are made from a text, or ``message`` is none.
     """
@@ -176,13 +176,13 @@ def error_on_call(target: str, error: type[Exception] = OSError, message: str = 
 
 @made_again
 def return_empty(target: str) -> CallFault:
-    """Calls of ``target`` return ``None`` and do nothing."""
+    """Make calls of ``target`` do nothing and return ``None``."""
     return CallFault(target, f"return_empty({target})", answer=lambda: None)
 
 
 @made_again
 def corrupt_output(target: str) -> CallFault:
-    """A ``bytes`` or ``str`` result of ``target`` is replaced by random content of the same length."""
+    """Replace a ``bytes`` or ``str`` result of ``target`` by random content of the same length."""
     fault: CallFault
 
     def corrupt(result: Any) -> Any:
@@ -194,7 +194,7 @@ def corrupt_output(target: str) -> CallFault:
 
 @made_again
 def truncate_output(target: str, fraction: float = 0.5) -> CallFault:
-    """Only the first ``fraction`` of a ``bytes``, ``str``, ``list`` or ``tuple`` result of ``target`` is returned.
+    """Return only the first ``fraction`` of a ``bytes``, ``str``, ``list`` or ``tuple`` result of ``target``.
 
     Raises FaultError when ``fraction`` is not between 0 and 1.
     """
@@ -204,7 +204,7 @@ def truncate_output(target: str, fraction: float = 0.5) -> CallFault:
 
 @made_again
 def disk_full() -> MultiPatchFault:
-    """The disk is full, for the whole process: opening a file to write it, and writing to one, raises OSError (ENOSPC).
+    """Fill the disk, for the whole process: opening a file to write it, and writing to one, raises OSError (ENOSPC).
 
     It acts on ``open`` in the modes ``w``, ``a`` and ``x`` (also as ``Path.open`` and ``Path.write_text``) and on
     ``os.write`` to regular files; pipes, sockets and terminals need no disk.
@@ -232,7 +232,7 @@ def disk_full() -> MultiPatchFault:
 
 @made_again
 def permission_denied() -> MultiPatchFault:
-    """Nothing may be written, for the whole process: opening in a mode ``w``, ``a`` or ``x`` raises PermissionError."""
+    """Forbid writing, for the whole process: opening in a mode ``w``, ``a`` or ``x`` raises PermissionError."""
     fault: MultiPatchFault
 
     def refuse(path: Any) -> None:
@@ -246,7 +246,7 @@ def permission_denied() -> MultiPatchFault:
 
 @made_again
 def subprocess_timeout(target: str, *, timeout_sec: float = 0.001) -> MultiPatchFault:
-    """``subprocess.run`` raises ``subprocess.TimeoutExpired`` at once for a command with ``target`` in its text.
+    """Make ``subprocess.run`` raise ``subprocess.TimeoutExpired`` at once for a command with ``target`` in its text.
 
     ``timeout_sec``, in seconds, only appears in the error. Raises FaultError when ``timeout_sec`` is negative, or the
     target is not a text.
@@ -272,7 +272,7 @@ def subprocess_timeout(target: str, *, timeout_sec: float = 0.001) -> MultiPatch
 def subprocess_exit(
     target: str, *, returncode: int = 1, stdout: Output = None, stderr: Output = None
 ) -> MultiPatchFault:
-    """A command with ``target`` in its text is not run.
+    """Do not run a command with ``target`` in its text.
 
     It appears to have ended with ``returncode``, ``stdout`` and ``stderr``.
 
@@ -291,7 +291,7 @@ def subprocess_exit(
 def subprocess_signal(
     target: str, *, signum: int = signal.SIGTERM, stdout: Output = None, stderr: Output = None
 ) -> MultiPatchFault:
-    """A command with ``target`` in its text is not run; it appears to have been killed by the signal ``signum``.
+    """Do not run a command with ``target`` in its text; it appears to have been killed by the signal ``signum``.
 
     ``stdout`` and ``stderr`` are what it printed before. Raises FaultError when the signal does not exist, or for
     arguments of other types.
@@ -306,7 +306,7 @@ def subprocess_signal(
 
 @made_again
 def subprocess_truncate_stdout(target: str, fraction: float = 0.5) -> MultiPatchFault:
-    """A command with ``target`` in its text runs, and only the first ``fraction`` of its captured output is seen.
+    """Cut the captured output of a command with ``target`` in its text to its first ``fraction``.
 
     Raises FaultError when ``fraction`` is not between 0 and 1.
     """
@@ -320,7 +320,7 @@ def subprocess_truncate_stdout(target: str, fraction: float = 0.5) -> MultiPatch
 
 @made_again
 def subprocess_truncate_stderr(target: str, fraction: float = 0.5) -> MultiPatchFault:
-    """A command with ``target`` in its text runs, and only the first ``fraction`` of its captured errors is seen.
+    """Cut the captured errors of a command with ``target`` in its text to their first ``fraction``.
 
     Raises FaultError when ``fraction`` is not between 0 and 1.
     """
@@ -334,7 +334,7 @@ def subprocess_truncate_stderr(target: str, fraction: float = 0.5) -> MultiPatch
 
 @made_again
 def corrupt_stdout(target: str) -> MultiPatchFault:
-    """A command with ``target`` in its text runs, and its captured output is replaced by as much chance.
+    """Replace the captured output of a command with ``target`` in its text by random bytes of the same length.
 
     Raises FaultError when the target is not a text.
     """
@@ -350,7 +350,7 @@ def corrupt_stdout(target: str) -> MultiPatchFault:
 
 @made_again
 def subprocess_delay(target: str, *, delay: float = 1.0) -> MultiPatchFault:
-    """``subprocess.run`` returns ``delay`` seconds after the end of a command with ``target`` in its text.
+    """Make ``subprocess.run`` return ``delay`` seconds after the end of a command with ``target`` in its text.
 
     Raises FaultError when ``delay`` is negative, or the target is not a text.
     """

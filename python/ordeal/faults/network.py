@@ -76,7 +76,7 @@ class HTTPFaultError(Exception):
 
 @made_again
 def http_error(target: str, status_code: int = 500, message: str = "Internal Server Error") -> CallFault:
-    """Calls of ``target`` raise HTTPFaultError with ``status_code`` and ``message``.
+    """Make calls of ``target`` raise HTTPFaultError with ``status_code`` and ``message``.
 
     Raises FaultError when ``status_code`` is not from 100 to 599, or ``message`` is not a text.
     """
@@ -87,7 +87,7 @@ def http_error(target: str, status_code: int = 500, message: str = "Internal Ser
 
 @made_again
 def connection_reset(target: str) -> CallFault:
-    """Calls of ``target`` raise ConnectionResetError, a ConnectionError."""
+    """Make calls of ``target`` raise ConnectionResetError, a ConnectionError."""
 
     def reset(_number: int) -> None:
         raise ConnectionResetError(errno.ECONNRESET, f"Connection reset by peer: {target}")
@@ -97,7 +97,7 @@ def connection_reset(target: str) -> CallFault:
 
 @made_again
 def dns_failure(target: str) -> CallFault:
-    """Calls of ``target`` raise ``socket.gaierror``, an OSError: the name of the server is not known."""
+    """Make calls of ``target`` raise ``socket.gaierror``, an OSError: the name of the server is not known."""
 
     def fail(_number: int) -> None:
         raise socket.gaierror(_NAME_NOT_KNOWN, f"Name or service not known: {target}")
@@ -107,7 +107,7 @@ def dns_failure(target: str) -> CallFault:
 
 @made_again
 def rate_limited(target: str, retry_after: float = 30.0) -> CallFault:
-    """Calls of ``target`` raise HTTPFaultError with code 429, which says to wait ``retry_after`` seconds.
+    """Make calls of ``target`` raise HTTPFaultError with code 429, which asks to wait ``retry_after`` seconds.
 
     Raises FaultError when it is negative.
     """
@@ -118,7 +118,7 @@ def rate_limited(target: str, retry_after: float = 30.0) -> CallFault:
 
 @made_again
 def auth_failure(target: str, status_code: int = 401) -> CallFault:
-    """Calls of ``target`` raise HTTPFaultError: "Unauthorized" with ``status_code`` 401, "Forbidden" with another.
+    """Make calls of ``target`` raise HTTPFaultError: "Unauthorized" with ``status_code`` 401, otherwise "Forbidden".
 
     Raises FaultError when ``status_code`` is not from 100 to 599.
     """
@@ -129,7 +129,7 @@ def auth_failure(target: str, status_code: int = 401) -> CallFault:
 
 @made_again
 def partial_response(target: str, fraction: float = 0.5) -> CallFault:
-    """Calls of ``target`` return only the first ``fraction`` of a response.
+    """Make calls of ``target`` return only the first ``fraction`` of a response.
 
     The response is a ``str`` or ``bytes`` result, or the first of ``output_text``, ``text`` and ``content`` that the
     result has as one; a copy of the result then has the shorter text. Raises FaultError when ``fraction`` is not
@@ -154,7 +154,7 @@ def partial_response(target: str, fraction: float = 0.5) -> CallFault:
 def intermittent_http_error(
     target: str, every_n: int = 3, status_code: int = 503, message: str = "Service Unavailable"
 ) -> CallFault:
-    """Every ``every_n``-th call of ``target`` raises HTTPFaultError; calls are counted again after ``reset()``.
+    """Make every ``every_n``-th call of ``target`` raise HTTPFaultError; ``reset()`` starts the count again.
 
     Raises FaultError when ``every_n`` is below 1, ``status_code`` is not from 100 to 599, or ``message`` is not a text.
     """

@@ -56,19 +56,19 @@ _DROP = _Drop()
 
 @made_again
 def nan_injection(target: str) -> CallFault:
-    """Every number in the result becomes NaN: in lists, tuples, dicts, arrays and what has a ``tolist()``."""
+    """Turn every number in the result into NaN: in lists, tuples, dicts, arrays and what has a ``tolist()``."""
     return CallFault(target, f"nan_injection({target})", after=_replacing_numbers(math.nan))
 
 
 @made_again
 def inf_injection(target: str) -> CallFault:
-    """Every number in the result becomes infinite: in lists, tuples, dicts, arrays, what has a ``tolist()``."""
+    """Turn every number in the result into infinity: in lists, tuples, dicts, arrays, what has a ``tolist()``."""
     return CallFault(target, f"inf_injection({target})", after=_replacing_numbers(math.inf))
 
 
 @made_again
 def wrong_shape(target: str, expected: Sequence[int], actual: Sequence[int]) -> CallFault:
-    """Calls of ``target`` are made, and zeros of the shape ``actual`` returned where ``expected`` is the right one.
+    """Call ``target``, and return zeros of the shape ``actual``, where ``expected`` is the right one.
 
     They are a numpy array where numpy is installed, else nested lists. Raises FaultError when one is not a shape.
     """
@@ -78,7 +78,7 @@ def wrong_shape(target: str, expected: Sequence[int], actual: Sequence[int]) -> 
 
 @made_again
 def dtype_drift(target: str, kind: str = "str") -> CallFault:
-    """Every number in the result becomes a ``str``, an ``int``, a ``bool``, or with ``object`` a ``{"value": number}``.
+    """Turn every number in the result into a ``str``, ``int``, ``bool``, or with ``object`` a ``{"value": number}``.
 
     A number that ``int`` cannot take, such as NaN, stays. Raises FaultError for another kind.
     """
@@ -90,7 +90,7 @@ def dtype_drift(target: str, kind: str = "str") -> CallFault:
 
 @made_again
 def partial_batch(target: str, fraction: float = 0.5, min_items: int = 1) -> CallFault:
-    """Only the first ``fraction`` of a list, tuple or array is returned, and ``min_items`` of it at least.
+    """Return only the first ``fraction`` of a list, tuple or array, but at least ``min_items`` of it.
 
     Raises FaultError when ``fraction`` is not between 0 and 1, or ``min_items`` is negative.
     """
@@ -108,7 +108,7 @@ def partial_batch(target: str, fraction: float = 0.5, min_items: int = 1) -> Cal
 
 @made_again
 def feature_order_drift(target: str, *, shift: int = 1) -> CallFault:
-    """The features of the result move ``shift`` places to the left, and round to the end.
+    """Rotate the features of the result ``shift`` places to the left.
 
     They are the values of a list, tuple or array, and the keys of a dict, whose order changes.
     In a list of rows and in an array with more than one dimension they move in each row. Raises FaultError when

@@ -267,7 +267,7 @@ class TargetPath:
     """A dotted path to an attribute. The module part is found once, the objects again every time."""
 
     def __init__(self, target: object) -> None:
-        """Raises FaultError when ``target`` is not a dotted path."""
+        """Raise FaultError if ``target`` is not a dotted path."""
         parts = target.split(".") if isinstance(target, str) else []
         if len(parts) < 2 or not all(part.isidentifier() for part in parts):
             raise FaultError(
@@ -397,7 +397,7 @@ class Patch:
 
     @property
     def is_applied(self) -> bool:
-        """Return whether the layer is on any site, unless its plan has put it there."""
+        """Return True if the layer is on any site, unless its plan has put it there."""
         return bool(self._sites)
 
     def wrap_again(self) -> bool:

@@ -36,7 +36,7 @@ def set_random(source: random.Random | None) -> random.Random | None:
 
 
 def fault_bytes(size: int, *, occasion: str = "") -> bytes:
-    """``size`` bytes of chance for the effect of a fault, the same ones when the run is replayed.
+    """Return ``size`` random bytes for the effect of a fault, the same ones when the run is replayed.
 
     ``occasion`` says what they are for, such as the name of the fault and the number of the call. Where there is
     neither a tape nor a Hypothesis test, as in threads of the program, they come from it alone, so that no other thread
@@ -49,7 +49,7 @@ def fault_bytes(size: int, *, occasion: str = "") -> bytes:
 
 
 def fault_chance(probability: float, *, occasion: str = "") -> bool:
-    """True with ``probability``, and the same when the run is replayed; ``occasion`` is as for ``fault_bytes``."""
+    """Return True with ``probability``, the same when the run is replayed; ``occasion`` is as for ``fault_bytes``."""
     if _source.given is not None:
         return _source.given.random() < probability
     return _decisions(probability, 1, occasion)[0]

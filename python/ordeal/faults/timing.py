@@ -18,7 +18,7 @@ __all__ = ["intermittent_crash", "jitter", "slow", "timeout"]
 
 @made_again
 def timeout(target: str, delay: float = 30.0, error: type[Exception] = TimeoutError) -> CallFault:
-    """Calls of ``target`` raise ``error`` at once, as if ``delay`` seconds had passed. Nothing sleeps.
+    """Make calls of ``target`` raise ``error`` at once, as if ``delay`` seconds had passed. Nothing sleeps.
 
     Raises FaultError for a negative delay, or when ``error`` is not a class of exceptions that are made from a text.
     """
@@ -33,7 +33,7 @@ def timeout(target: str, delay: float = 30.0, error: type[Exception] = TimeoutEr
 
 @made_again
 def slow(target: str, delay: float = 1.0, mode: str = "simulate") -> CallFault:
-    """Calls of ``target`` are slow by ``delay`` seconds.
+    """Slow calls of ``target`` down by ``delay`` seconds.
 
     ``mode="simulate"`` only counts the calls; ``mode="real"`` sleeps before each (on the event loop for a coroutine
     function). Raises FaultError for another mode or a negative delay.
@@ -44,7 +44,7 @@ def slow(target: str, delay: float = 1.0, mode: str = "simulate") -> CallFault:
 
 @made_again
 def intermittent_crash(target: str, every_n: int = 3, error: type[Exception] = RuntimeError) -> CallFault:
-    """Every ``every_n``-th call of ``target`` raises ``error``; calls are counted again after ``reset()``.
+    """Make every ``every_n``-th call of ``target`` raise ``error``; ``reset()`` starts the count again.
 
     Raises FaultError when ``every_n`` is below 1, or ``error`` is not a class of exceptions that are made from a text.
     """

@@ -42,7 +42,10 @@ _NOT_INVARIANTS = {"Check", "Invariant", "catalog"}
 
 
 def catalog() -> list[dict[str, str]]:
-    """Every invariant: ``name``, ``qualname``, ``signature`` (empty for those ready to use), first line of ``doc``."""
+    """List every invariant.
+
+    ``name``, ``qualname``, ``signature`` (empty for those ready to use), first line of ``doc``.
+    """
     return [_entry(name) for name in __all__ if name not in _NOT_INVARIANTS]
 
 

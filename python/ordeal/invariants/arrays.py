@@ -13,7 +13,10 @@ TOLERANCE = 1e-6
 
 
 def unit_normalized(tol: float = TOLERANCE) -> Invariant:
-    """Every vector (along the last axis) has a length within ``tol`` of 1. Raises ConfigError for a bad ``tol``."""
+    """Check that every vector (along the last axis) has a length within ``tol`` of 1.
+
+    Raises ConfigError for a bad ``tol``.
+    """
 
     def check(np: Any, array: Any) -> str | None:
         if array.ndim == 0 or array.size == 0:
@@ -31,7 +34,7 @@ def unit_normalized(tol: float = TOLERANCE) -> Invariant:
 
 
 def orthonormal(tol: float = TOLERANCE) -> Invariant:
-    """The columns of the matrix have length 1 and are orthogonal, within ``tol``.
+    """Check that the columns of the matrix have length 1 and are orthogonal, within ``tol``.
 
     Raises ConfigError for a bad ``tol``.
     """
@@ -53,12 +56,12 @@ def orthonormal(tol: float = TOLERANCE) -> Invariant:
 
 
 def symmetric(tol: float = TOLERANCE) -> Invariant:
-    """The matrix is its own transpose, within ``tol``. Raises ConfigError for a bad ``tol``."""
+    """Check that the matrix is its own transpose, within ``tol``. Raises ConfigError for a bad ``tol``."""
     return _on_arrays("symmetric", tol, lambda np, array: _asymmetry(np, array, tol))
 
 
 def positive_semi_definite(tol: float = TOLERANCE) -> Invariant:
-    """The matrix is symmetric and no eigenvalue is below ``-tol``. Raises ConfigError for a bad ``tol``."""
+    """Check that the matrix is symmetric and no eigenvalue is below ``-tol``. Raises ConfigError for a bad ``tol``."""
 
     def check(np: Any, array: Any) -> str | None:
         said = _asymmetry(np, array, tol)
@@ -73,7 +76,7 @@ def positive_semi_definite(tol: float = TOLERANCE) -> Invariant:
 
 
 def rank_bounded(min_rank: int = 0, max_rank: int | None = None) -> Invariant:
-    """The rank of the matrix is from ``min_rank`` to ``max_rank``; None is not an upper bound.
+    """Check that the rank of the matrix is from ``min_rank`` to ``max_rank``; None means no upper bound.
 
     Raises ConfigError when these are not whole numbers from 0, in this order.
     """

@@ -48,7 +48,7 @@ class Invariant:
             part._require(value)
 
     def __and__(self, other: Invariant) -> Invariant:
-        """The invariant that both hold; the message names the one that does not."""
+        """Return the invariant that both hold; the message names the one that does not."""
         if not isinstance(other, Invariant):
             return NotImplemented
         return _Both(f"{self.name} & {other.name}", bool, (*self._parts(), *other._parts()))
@@ -84,6 +84,6 @@ SHOWN_MAX = 200
 
 
 def shown(value: Any) -> str:
-    """``value`` as a message shows it: its repr, cut to what a line can hold."""
+    """Return ``value`` as a message shows it: its repr, cut to what a line can hold."""
     text = repr(value)
     return text if len(text) <= SHOWN_MAX else f"{text[:SHOWN_MAX]}..."

@@ -11,7 +11,7 @@ from ordeal.invariants.check import Invariant, shown
 
 
 def monotonic(*, strict: bool = False) -> Invariant:
-    """No item is below the one before it; with ``strict``, none is equal to it either."""
+    """Check that no item is below the one before it; with ``strict``, none is equal to it either."""
 
     def check(value: Any) -> str | None:
         for at, (before, item) in enumerate(pairwise(_items(value)), 1):
@@ -28,7 +28,9 @@ def monotonic(*, strict: bool = False) -> Invariant:
 
 
 def unique(*, key: Callable[[Any], Any] | None = None) -> Invariant:
-    """No two items are equal or, with ``key``, have equal keys. Items that cannot be hashed are compared one by one.
+    """Check that no two items are equal or, with ``key``, have equal keys.
+
+    Items that cannot be hashed are compared one by one.
 
     Raises ConfigError when the key cannot be called.
     """
@@ -51,7 +53,7 @@ def unique(*, key: Callable[[Any], Any] | None = None) -> Invariant:
 
 
 def non_empty() -> Invariant:
-    """There is at least one item."""
+    """Check that there is at least one item."""
 
     def check(value: Any) -> str | None:
         try:

@@ -52,7 +52,7 @@ finite = _every("finite", lambda n: "" if _is_nan(n) or _is_inf(n) else None, la
 
 
 def bounded(lo: float, hi: float) -> Invariant:
-    """Every number is from ``lo`` to ``hi``, both included; NaN is not.
+    """Check that every number is from ``lo`` to ``hi``, both included; NaN is not.
 
     Raises ConfigError when the bounds are no numbers, or in the wrong order.
     """
@@ -68,12 +68,15 @@ def bounded(lo: float, hi: float) -> Invariant:
 
 
 def mean_bounded(lo: float, hi: float) -> Invariant:
-    """The mean of all numbers is from ``lo`` to ``hi``; there must be one. Raises ConfigError as ``bounded`` does."""
+    """Check that the mean of all numbers is from ``lo`` to ``hi``; there must be one.
+
+    Raises ConfigError as ``bounded`` does.
+    """
     return _statistic("mean", lo, hi, _mean)
 
 
 def variance_bounded(lo: float, hi: float) -> Invariant:
-    """The variance of all numbers, of the population, is from ``lo`` to ``hi``. There must be a number.
+    """Check that the variance of all numbers, as a population, is from ``lo`` to ``hi``. There must be a number.
 
     Raises ConfigError as ``bounded`` does.
     """

@@ -137,7 +137,7 @@ _PLAIN = {bool, bytes, int, str, type(None)}
 
 
 def _are(kind: type, ours: Any, theirs: Any) -> bool:
-    """Return whether both are of the kind, and no derived class overrides the comparison."""
+    """Return True if both are of the kind, and no derived class overrides the comparison."""
     return _is_plain(kind, ours) and _is_plain(kind, theirs)
 
 

@@ -126,7 +126,7 @@ class Hook:
 
 
 def takes(function: Any, count: int) -> bool:
-    """Return whether ``function`` can be called with ``count`` positional arguments; True if that is unknown."""
+    """Return True if ``function`` can be called with ``count`` positional arguments; True if that is unknown."""
     try:
         inspect.signature(function).bind(*range(count))
     except TypeError:
@@ -143,7 +143,7 @@ class ComparingMachine(OperationMachine):
     """The comparison runs at this interval of operations, and at the end of a run."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Raises MachineError when an attribute of the class body cannot be used."""
+        """Raise MachineError if an attribute of the class body cannot be used."""
         super().__init_subclass__(**kwargs)
         check_count(cls, "every")
 

@@ -66,12 +66,12 @@ class Incremental(ComparingMachine, Oracle):
 
     @classmethod
     def _check_class(cls) -> None:
-        """Raises MachineError when the system, its source or a function is missing."""
+        """Raise MachineError if the system, its source or a function is missing."""
         super()._check_class()
         maker(cls, "source", _SOURCE)
 
     def __init__(self) -> None:
-        """Raises MachineError when ``impl``, ``source`` or ``scratch`` is missing."""
+        """Raise MachineError if ``impl``, ``source`` or ``scratch`` is missing."""
         source = made(type(self), "source", _SOURCE)
         super().__init__()
         self.source = source
@@ -117,7 +117,7 @@ class RoundTrip(ComparingMachine, Oracle):
     @precondition(lambda self: self.reload)
     @rule()
     def reload_dumped(self) -> None:
-        """Go on with what is loaded from the dumped form."""
+        """Continue with what is loaded from the dumped form."""
         self._current_op = "reload_dumped"
         self.impl = self._loaded(self._dumped())
 
@@ -200,18 +200,18 @@ class TwoImplementations(ComparingMachine, Oracle):
     _sides = Sides("impl", "other", "in other")
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Raises MachineError when an attribute of the class body cannot be used."""
+        """Raise MachineError if an attribute of the class body cannot be used."""
         super().__init_subclass__(**kwargs)
         check_errors(cls)
 
     @classmethod
     def _check_class(cls) -> None:
-        """Raises MachineError when an implementation is missing."""
+        """Raise MachineError if an implementation is missing."""
         super()._check_class()
         maker(cls, "other", _MAKERS)
 
     def __init__(self) -> None:
-        """Raises MachineError when ``impl`` or ``other`` is missing."""
+        """Raise MachineError if ``impl`` or ``other`` is missing."""
         super().__init__()
         self.other = made(type(self), "other", _MAKERS)
 
@@ -287,12 +287,12 @@ class Undo(Oracle):
     _with_result: ClassVar[frozenset[str]] = frozenset()
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Raises MachineError when an attribute of the class body cannot be used."""
+        """Raise MachineError if an attribute of the class body cannot be used."""
         super().__init_subclass__(**kwargs)
         cls._with_result = frozenset(name for name in ("undo", "redo") if _takes_result(cls, name))
 
     def __init__(self) -> None:
-        """Raises MachineError when ``impl`` or ``undo`` is missing."""
+        """Raise MachineError if ``impl`` or ``undo`` is missing."""
         super().__init__()
         self._done: list[_Done] = []
         self._undone: list[_Done] = []
@@ -332,7 +332,7 @@ class Undo(Oracle):
         return result
 
     def _still_shows(self, view: Any) -> bool:
-        """Return whether only operations changed the system: what another rule did cannot be undone."""
+        """Return True if only operations changed the system: what another rule did cannot be undone."""
         if self.equal(self._seen(self.impl), view):
             return True
         self._forget()

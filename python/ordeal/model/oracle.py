@@ -43,7 +43,7 @@ class Oracle(OperationMachine):
     _sides: ClassVar[Sides]
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Raises MachineError when an attribute of the class body cannot be used."""
+        """Raise MachineError if an attribute of the class body cannot be used."""
         for hook in cls._hooks:
             hook.adopt(cls)
         for name in cls._own_rules:
@@ -57,7 +57,7 @@ class Oracle(OperationMachine):
 
     @classmethod
     def _check_class(cls) -> None:
-        """Raises MachineError when the system, a function or all operations are missing."""
+        """Raise MachineError if the system, a function or all operations are missing."""
         super()._check_class()
         maker(cls, "impl", "write for example `impl = MyStore` in the class body")
         for hook in cls._required:
@@ -66,14 +66,14 @@ class Oracle(OperationMachine):
             raise MachineError(f"{cls.__name__} has no operation", hint=_OP_HINT)
 
     def __init__(self) -> None:
-        """Raises MachineError when the class lacks something."""
+        """Raise MachineError if the class lacks something."""
         self._check_class()
         impl = made(type(self), "impl", "")
         super().__init__()
         self.impl = impl
 
     def equal(self, ours: Any, theirs: Any) -> bool:
-        """Return whether two views are as good as equal; by default, see ``same``."""
+        """Return True if two views are as good as equal; by default, see ``same``."""
         return same(ours, theirs)
 
     # -----------------------------------------------------------------------------------------------------------------

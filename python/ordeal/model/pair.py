@@ -42,19 +42,19 @@ class Pair(ComparingMachine):
     """
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Raises MachineError when ``errors`` or ``every`` cannot be used."""
+        """Raise MachineError if ``errors`` or ``every`` cannot be used."""
         super().__init_subclass__(**kwargs)
         check_errors(cls)
 
     @classmethod
     def _check_class(cls) -> None:
-        """Raises MachineError when ``impl`` or ``model`` is missing."""
+        """Raise MachineError if ``impl`` or ``model`` is missing."""
         super()._check_class()
         maker(cls, "impl", _MAKERS)
         maker(cls, "model", _MAKERS)
 
     def __init__(self) -> None:
-        """Raises MachineError when ``impl`` or ``model`` is missing."""
+        """Raise MachineError if ``impl`` or ``model`` is missing."""
         impl, model = made(type(self), "impl", _MAKERS), made(type(self), "model", _MAKERS)
         super().__init__()
         self.impl, self.model = impl, model

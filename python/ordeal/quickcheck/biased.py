@@ -16,7 +16,7 @@ _TEXT_PIECES = (" ", "\x00", "\n", "0", "A", "é", "\N{GRINNING FACE}")
 
 
 def integers(min_value: int | None = None, max_value: int | None = None) -> SearchStrategy[int]:
-    """Integers from ``min_value`` to ``max_value``, often a boundary or next to an end. None means no bound.
+    """Draw integers from ``min_value`` to ``max_value``, often a boundary or next to an end. None means no bound.
 
     Raises ConfigError when a bound is not an integer, or they are in the wrong order.
     """
@@ -34,7 +34,9 @@ def floats(
     allow_nan: bool = False,
     allow_infinity: bool = False,
 ) -> SearchStrategy[float]:
-    """Floats from ``min_value`` to ``max_value``, often a boundary or an end; finite unless allowed to be otherwise.
+    """Draw floats from ``min_value`` to ``max_value``, often a boundary or an end.
+
+    Finite unless allowed to be otherwise.
 
     Raises ConfigError when a bound is not a number, or they are in the wrong order.
     """
@@ -48,7 +50,7 @@ def floats(
 
 
 def strings(min_size: int = 0, max_size: int = 100) -> SearchStrategy[str]:
-    """Texts of ``min_size`` to ``max_size`` characters, often as short or as long as possible.
+    """Draw texts of ``min_size`` to ``max_size`` characters, often as short or as long as possible.
 
     Raises ConfigError when the sizes are not whole numbers from 0, in this order.
     """
@@ -58,7 +60,7 @@ def strings(min_size: int = 0, max_size: int = 100) -> SearchStrategy[str]:
 
 
 def bytes_(min_size: int = 0, max_size: int = 100) -> SearchStrategy[bytes]:
-    """Bytes of ``min_size`` to ``max_size``, often as few or as many as possible.
+    """Draw bytes of ``min_size`` to ``max_size``, often as few or as many as possible.
 
     Raises ConfigError as ``strings`` does.
     """
@@ -68,7 +70,7 @@ def bytes_(min_size: int = 0, max_size: int = 100) -> SearchStrategy[bytes]:
 
 
 def lists[Item](elements: SearchStrategy[Item], min_size: int = 0, max_size: int = 50) -> SearchStrategy[list[Item]]:
-    """Lists of ``elements``, often as short as possible, or one item repeated, or sorted by their repr.
+    """Draw lists of ``elements``, often as short as possible, or one item repeated, or sorted by their repr.
 
     Raises ConfigError when ``elements`` is not a strategy, or as ``strings`` does.
     """

@@ -195,7 +195,7 @@ def is_watched(gap: Mapping[str, Any], properties: Sequence[PropertyResult]) -> 
 
 
 def is_installed(file: str) -> bool:
-    """Return whether a file belongs to an installed package or to Python itself, which nobody wants to change."""
+    """Return True if a file belongs to an installed package or to Python itself, which nobody wants to change."""
     path = Path(file)
     return not _INSTALLED.isdisjoint(path.parts) or (path.is_absolute() and path.is_relative_to(_STANDARD_LIBRARY))
 

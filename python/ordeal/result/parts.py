@@ -48,7 +48,7 @@ class Notes(list[str]):
 
 
 def has_kind(notes: Iterable[str], kind: NoteKind) -> bool:
-    """Return whether a note of ``kind`` is among ``notes``."""
+    """Return True if a note of ``kind`` is among ``notes``."""
     return any(isinstance(note, Note) and note.kind is kind for note in notes)
 
 

@@ -157,7 +157,7 @@ class Clock:
     """
 
     def __init__(self, start: float = 0.0) -> None:
-        """Raises SimulationError, a ValueError, when ``start`` is not a finite number."""
+        """Raise SimulationError, a ValueError, if ``start`` is not a finite number."""
         self._now = _seconds("start", start)
         self._timers: list[tuple[float, int, Callable[[], object]]] = []
         self._timers_set = 0

@@ -282,12 +282,12 @@ class FolderEntry:
     status: os.stat_result
 
     def is_dir(self, *, follow_symlinks: bool = True) -> bool:
-        """Whether it is a folder."""
+        """Return True if it is a folder."""
         del follow_symlinks
         return stat.S_ISDIR(self.status.st_mode)
 
     def is_file(self, *, follow_symlinks: bool = True) -> bool:
-        """Whether it is a file."""
+        """Return True if it is a file."""
         del follow_symlinks
         return stat.S_ISREG(self.status.st_mode)
 

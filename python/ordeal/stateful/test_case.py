@@ -317,7 +317,7 @@ class GenericRunner(RuleBasedStateMachine):
     generic_class: ClassVar[type[GenericStateMachine]]
 
     def __init__(self, machine: GenericStateMachine | None = None) -> None:
-        """Raises MachineError when the class of the generic machine cannot be used."""
+        """Raise MachineError if the class of the generic machine cannot be used."""
         check_generic_class(self.generic_class)
         super().__init__()
         # None between two steps, so that a copy of the state holds no strategy.

@@ -47,12 +47,12 @@ class FailureBuckets:
         self._traces_size = 0
 
     def would_learn(self, member: str, report: FailureReport) -> bool:
-        """Return whether ``report``, from ``member``, contains anything new."""
+        """Return True if ``report``, from ``member``, contains anything new."""
         known = self._buckets.get(report.bucket)
         return known is None or known.counts.get(member, -1) < report.count or known.is_beaten_by(report)
 
     def wants_trace(self, report: FailureReport) -> bool:
-        """Return whether the trace of ``report`` is better than the known one."""
+        """Return True if the trace of ``report`` is better than the known one."""
         known = self._buckets.get(report.bucket)
         return known is None or known.is_beaten_by(report)
 

@@ -66,7 +66,7 @@ class OpWeights:
     _pick: Callable[[object], str] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Raises SwarmError when there is nothing to pick, a name occurs twice, or a weight is invalid."""
+        """Raise SwarmError if there is nothing to pick, a name occurs twice, or a weight is invalid."""
         _check_entries(self.entries)
         names = tuple(name for name, _ in self.entries)
         _check_names(names)

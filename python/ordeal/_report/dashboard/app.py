@@ -122,7 +122,7 @@ class Dashboard:
         self._environment = environment
 
     def routes(self) -> list[Any]:
-        """The addresses, after the token."""
+        """Return the addresses, after the token."""
         route = importlib.import_module("starlette.routing").Route
         return [
             route("/", self.list_page),
@@ -154,43 +154,46 @@ class Dashboard:
         return self._responses.Response(msgspec.json.encode(value), media_type="application/json")
 
     def list_page(self, _request: Any) -> Any:
-        """The list of runs."""
+        """Answer with the list of runs."""
         return self._html("list.html", list_values(self._runs))
 
     def list_main(self, _request: Any) -> Any:
-        """The part of it that changes."""
+        """Answer with the part of the list that changes."""
         return self._html("runs.html", list_values(self._runs))
 
     def list_json(self, _request: Any) -> Any:
-        """The same as JSON."""
+        """Answer with the list as JSON."""
         return self._json(list_values(self._runs)["rows"])
 
     def script(self, _request: Any) -> Any:
-        """The script that follows a run; without it a page has to be loaded again."""
+        """Answer with the script that follows a run; without it a page has to be loaded again."""
         return self._responses.Response((TEMPLATES / "live.js").read_text("utf-8"), media_type="text/javascript")
 
     def run_page(self, request: Any) -> Any:
-        """The page of a run."""
+        """Answer with the page of a run."""
         return self._html("run.html", run_values(self._folder(request)))
 
     def run_main(self, request: Any) -> Any:
-        """The part of the page that changes."""
+        """Answer with the part of the page that changes."""
         return self._html("main.html", run_values(self._folder(request)))
 
     def status_json(self, request: Any) -> Any:
-        """The status."""
+        """Answer with the status of a run."""
         return self._json(read_status(self._folder(request)))
 
     def events_json(self, request: Any) -> Any:
-        """The events, as a list."""
+        """Answer with the events of a run, as a list."""
         return self._json(list(read_events(self._folder(request))))
 
     def result_json(self, request: Any) -> Any:
-        """The result."""
+        """Answer with the result of a run."""
         return self._json(read_result(self._folder(request)))
 
     def report(self, request: Any) -> Any:
-        """The page that `ordeal report html` made, else one without the steps of failures: nothing is replayed here."""
+        """Answer with the page that `ordeal report html` made, else one without the steps of failures.
+
+        Nothing is replayed here.
+        """
         folder = self._folder(request)
         page = folder / _REPORT
         try:

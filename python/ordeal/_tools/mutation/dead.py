@@ -133,7 +133,7 @@ def unread(source: Source, mutant: Mutant, statement: ast.stmt | None) -> str:
 
 
 def _is_unread(codes: Sequence[CodeType], name: ast.Name) -> bool:
-    """Return whether no way through the code leads from where a local is stored to what reads or deletes it."""
+    """Return True if no way through the code leads from where a local is stored to what reads or deletes it."""
     for code in codes:
         flow = _Flow(code)
         stores = [
@@ -160,7 +160,7 @@ class _Flow:
         self._handlers = [(each.start, each.end, each.target) for each in found.exception_entries]  # type: ignore[attr-defined]
 
     def is_read_after(self, store: int, name: str) -> bool:
-        """Return whether a local is read or deleted on any way from an instruction that stores it."""
+        """Return True if a local is read or deleted on any way from an instruction that stores it."""
         instruction = self.instructions[store]
         kinds = [kind for kind, *_ in _operations(instruction, name)]
         if kinds[-1] != "STORE":
@@ -199,7 +199,7 @@ _PLAIN = (ast.Constant, ast.Name, ast.Tuple, ast.List, ast.Dict, ast.expr_contex
 
 
 def _does_nothing(statement: ast.stmt | None) -> bool:
-    """Return whether a statement makes a value without calling anything, so that only the name of it can matter."""
+    """Return True if a statement makes a value without calling anything, so that only the name of it can matter."""
     value = getattr(statement, "value", None)
     if isinstance(statement, ast.AugAssign):
         return isinstance(value, ast.Constant) and isinstance(value.value, int | float)

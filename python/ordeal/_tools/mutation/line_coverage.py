@@ -123,7 +123,7 @@ class SourceReads:
 
 
 def _is_read_as_text(frame: FrameType | None) -> bool:
-    """Return whether a file is opened by the program or its tests, directly or through the standard library."""
+    """Return True if a file is opened by the program or its tests, directly or through the standard library."""
     while frame is not None:
         name = str(frame.f_globals.get("__name__", ""))
         first = name.partition(".")[0]
@@ -136,7 +136,7 @@ def _is_read_as_text(frame: FrameType | None) -> bool:
 
 
 def is_imported(path: str) -> bool:
-    """Return whether a module of this process comes from a file."""
+    """Return True if a module of this process comes from a file."""
     files = [vars(module).get("__file__") for module in [*sys.modules.values()] if type(module) is ModuleType]
     return any(isinstance(each, str) and real_path(each) == path for each in files)
 

@@ -176,7 +176,7 @@ def _own_lines(statement: ast.stmt | ast.ExceptHandler) -> tuple[int, int]:
 
 
 def is_arid(source: Source, node: ast.AST) -> bool:
-    """Return whether nobody tests what a node does: docstrings, annotations, logging, guards of types and scripts.
+    """Return True if nobody tests what a node does: docstrings, annotations, logging, guards of types and scripts.
 
     So are the texts of errors and of ``__repr__``, what only type checkers read, what other versions of Python or other
     systems run, and long tables of data.
@@ -207,7 +207,7 @@ def is_arid(source: Source, node: ast.AST) -> bool:
 
 
 def _is_for_type_checkers(inner: ast.AST, outer: ast.AST) -> bool:
-    """Return whether only type checkers read something: an annotation, an alias, a stub, or what a cast names."""
+    """Return True if only type checkers read something: an annotation, an alias, a stub, or what a cast names."""
     if inner in (getattr(outer, "annotation", None), getattr(outer, "returns", None)):
         return True
     if isinstance(inner, ast.TypeAlias | ast.type_param):
@@ -225,7 +225,7 @@ def _is_for_type_checkers(inner: ast.AST, outer: ast.AST) -> bool:
 
 
 def _is_for_others(inner: ast.AST, outer: ast.AST) -> bool:
-    """Return whether only other Pythons, systems, type checkers or a script run a branch; or whether it says so."""
+    """Return True if only other Pythons, systems, type checkers or a script run a branch; or whether it says so."""
     with suppress(Exception):
         if isinstance(inner, ast.Compare):
             _value_here(inner)
@@ -291,7 +291,7 @@ def _bases(of: ast.ClassDef) -> list[ast.expr]:
 
 
 def _is_type(node: ast.expr) -> bool:
-    """Return whether an expression is one of types, such as ``dict[str, int] | None``, and no lookup in a table."""
+    """Return True if an expression is one of types, such as ``dict[str, int] | None``, and no lookup in a table."""
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
         return any(_is_type(each) or _is_none_or_builtin(each) for each in (node.left, node.right))
     if isinstance(node, ast.Call):
@@ -317,7 +317,7 @@ def _assigned(node: _Assignment) -> set[str]:
 
 
 def _is_of_error_text(source: Source, assignment: _Assignment, known: frozenset[str] = frozenset()) -> bool:
-    """Return whether all that reads a local puts it into the text of an error or of a log, directly or by other locals.
+    """Return True if all that reads a local puts it into the text of an error or of a log, directly or by other locals.
 
     A number that an error is given by itself is not text: a program may ask for it.
     """
@@ -344,7 +344,7 @@ def _is_of_error_text(source: Source, assignment: _Assignment, known: frozenset[
 
 
 def _is_text(node: ast.AST) -> bool:
-    """Return whether an expression makes a text of literal ones."""
+    """Return True if an expression makes a text of literal ones."""
     match node:
         case ast.JoinedStr() | ast.Constant(value=str()):
             return True
@@ -415,7 +415,7 @@ class _Units:
 
 
 def equals_original(source: Source, mutant: Mutant) -> bool:
-    """Return whether a mutant compiles to the code of the original."""
+    """Return True if a mutant compiles to the code of the original."""
     changed = compiled_unit(source, mutant.applied(source.text), mutant.function)
     return _instructions(changed) == _instructions(compiled_unit(source, source.text, mutant.function))
 
@@ -523,7 +523,7 @@ def raising(source: Source, mutant: Mutant) -> Mutant:
 
 
 def same_code(one: types.CodeType, other: types.CodeType) -> bool:
-    """Return whether two pieces of code do the same: instructions, names, constants; not where they lie."""
+    """Return True if two pieces of code do the same: instructions, names, constants; not where they lie."""
     return shape(one) == shape(other)
 
 

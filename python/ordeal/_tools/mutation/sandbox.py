@@ -237,7 +237,7 @@ class _Copy:
             self._copy_file(source, target)
 
     def _stays(self, link: Path) -> bool:
-        """Return whether a link leads by a relative path to a place in the project, or nowhere."""
+        """Return True if a link leads by a relative path to a place in the project, or nowhere."""
         is_inside = link.resolve().is_relative_to(self._root.resolve())
         return (is_inside and not link.readlink().is_absolute()) or not link.exists()
 
@@ -345,7 +345,7 @@ def _new_namespaces() -> None:
 
 
 def can_isolate(here: Sandbox) -> bool:
-    """Return whether namespaces, overlays and all that belongs to them are allowed: a fork tries them."""
+    """Return True if namespaces, overlays and all that belongs to them are allowed: a fork tries them."""
     if not hasattr(os, "unshare") or COPIES in os.environ:
         return False
     pid = fork()
@@ -392,7 +392,7 @@ def enter(text: str, parent: int) -> None:
 
 
 def _isolate(here: Sandbox) -> None:
-    """Go on in new namespaces, where nothing can be written except what is covered."""
+    """Enter new namespaces, where nothing can be written except what is covered."""
     parent = os.getppid()
     _new_namespaces()
     _native.die_with(parent)
@@ -463,7 +463,7 @@ class Apart:
 
 
 def is_isolated() -> bool:
-    """Return whether this process has namespaces."""
+    """Return True if this process has namespaces."""
     return _Current.sandbox is not None and _Current.sandbox.is_isolated
 
 

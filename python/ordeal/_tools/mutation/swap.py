@@ -46,7 +46,7 @@ class LiveFunctions:
         return self._found[path].get(_place(code), [])
 
     def has_code(self, function: types.FunctionType, code: types.CodeType) -> bool:
-        """Return whether a function's code does the same as another. The same two are compared once."""
+        """Return True if a function's code does the same as another. The same two are compared once."""
         known = self._compared.get(function, (None, None))
         if known[0] is function.__code__ and known[1] is code:
             return True

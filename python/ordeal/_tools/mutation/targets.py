@@ -36,7 +36,7 @@ class Target:
     name: str = ""
 
     def holds(self, mutant: Mutant) -> bool:
-        """Return whether a mutant of the file is in the part."""
+        """Return True if a mutant of the file is in the part."""
         if self.lines is not None:
             return self.lines[0] <= mutant.line <= self.lines[1]
         return f"{mutant.name}.".startswith(f"{self.name}.") if self.name else True
@@ -90,7 +90,7 @@ def shown_path(path: Path, folder: Path) -> str:
 
 
 def _is_meant(shown: str, pattern: str) -> bool:
-    """Return whether a pattern means a file, or a folder above it."""
+    """Return True if a pattern means a file, or a folder above it."""
     path, plain = PurePosixPath(shown), str(PurePosixPath(pattern))
     if "/" not in plain:
         return any(fnmatchcase(part, plain) for part in path.parts)

@@ -78,7 +78,7 @@ class FoundClass:
         return f"{self.module}:{self.name}"
 
     def reasons(self) -> str:
-        """Why the class is worth exploring, in a few words."""
+        """Return in a few words why the class is worth exploring."""
         number = len(self.changing)
         parts = [f"{number} {'method changes' if number == 1 else 'methods change'} it" if number else "no state"]
         return ", ".join([*parts, *self.pairs[:3]])
@@ -257,7 +257,7 @@ def _is_open(name: str) -> bool:
 
 
 def _changes(method: ast.FunctionDef) -> bool:
-    """Return whether a method assigns to a part of ``self``, or calls what changes one."""
+    """Return True if a method assigns to a part of ``self``, or calls what changes one."""
     self_name = method.args.args[0].arg if method.args.args else "self"
     for node in ast.walk(method):
         if isinstance(node, ast.Assign | ast.AugAssign | ast.Delete):

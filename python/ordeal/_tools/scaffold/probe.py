@@ -99,7 +99,7 @@ def never_passed(method: Method) -> str:
 
 
 def is_of_wrong_type(error: BaseException | None, method: Method, values: Sequence[object]) -> bool:
-    """Return whether a call failed as an object lacks what it needs, and it is of a type that was a guess."""
+    """Return True if a call failed as an object lacks what it needs, and it is of a type that was a guess."""
     if not isinstance(error, TypeError | AttributeError):
         return False
     lacking = re.match(r"'(\w+)' object ", said(error).partition(": ")[2])
@@ -246,7 +246,7 @@ class _ClassTrial:
         return self._answer()
 
     def takes_a_place(self) -> bool:
-        """Return whether the constructor takes a path for what its objects keep."""
+        """Return True if the constructor takes a path for what its objects keep."""
         parameters = self._parameters(self._cls, skip=0, makes=True) or []
         return any(each.candidates == self._places for each in parameters)
 
@@ -541,7 +541,7 @@ class _ClassTrial:
                 method.answers.add(type(error))
 
     def _is_of_arguments(self, error: Exception, method: Method, values: list[Any]) -> bool:
-        """Return whether a fresh object gives the same answer to these arguments: then no sequence is needed for it."""
+        """Return True if a fresh object gives the same answer to these arguments: then no sequence is needed for it."""
         try:
             again = self._attempt(self._fresh(), method, count=False, values=values)
         except ForbiddenError:
@@ -549,7 +549,7 @@ class _ClassTrial:
         return type(again) is type(error)
 
     def _is_answer(self, error: Exception) -> bool:
-        """Return whether an exception is what the class means to say, as one that it raises itself."""
+        """Return True if an exception is what the class means to say, as one that it raises itself."""
         if isinstance(error, KeyError | IndexError | ValueError | StopIteration):
             return True
         if type(error).__module__.partition(".")[0] == self._package:

@@ -90,7 +90,7 @@ def workflow_change() -> FileChange:
 
 
 def _targets_others(text: str, module: str) -> bool:
-    """Return whether the settings name target modules for all entries, and this one is not among them."""
+    """Return True if the settings name target modules for all entries, and this one is not among them."""
     try:
         named = tomllib.loads(text).get("explorer", {}).get("target_modules", [])
         return bool(named) and module not in named

@@ -276,7 +276,7 @@ def candidates(name: str, annotation: str, default: object) -> list[Candidate]:
 
 
 def is_place(name: str, annotation: str) -> bool:
-    """Return whether a parameter of a constructor may say where files are to be kept."""
+    """Return True if a parameter of a constructor may say where files are to be kept."""
     words = set(name.lower().strip("_").split("_"))
     typed = set(re.findall(r"\w+", annotation))
     return bool(words & _PLACE_WORDS or typed & {"Path", "PathLike", "StrPath"}) and (
@@ -294,7 +294,7 @@ def places(folder: str) -> list[Candidate]:
 
 
 def is_bundle(strategy: str) -> bool:
-    """Return whether a strategy is a bundle of the machine: constants are in capitals, others are calls."""
+    """Return True if a strategy is a bundle of the machine: constants are in capitals, others are calls."""
     return strategy.isidentifier() and strategy.islower()
 
 
@@ -455,7 +455,7 @@ def is_own(kind: Any) -> bool:
 
 
 def needs_own(kind: Any) -> bool:
-    """Return whether values of a type are, or may be, objects of somebody's class; a choice among members is none."""
+    """Return True if values of a type are, or may be, objects of somebody's class; a choice among members is none."""
     if get_origin(kind) in (typing.Union, types.UnionType):
         return any(map(needs_own, get_args(kind)))
     return is_own(kind) and not (issubclass(kind, Enum) and len(kind) > 1)

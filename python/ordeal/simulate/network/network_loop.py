@@ -198,7 +198,7 @@ class NetworkLoop(SystemLoop):
         server_hostname: str | None = None,
         **_options: Any,
     ) -> Any:
-        """Go on with TLS on a connection, and return the transport that the protocol uses from now on."""
+        """Switch a connection to TLS, and return the transport that the protocol uses from now on."""
         transport.secure(security_of(sslcontext, server_hostname, server_side=server_side))
         transport.set_protocol(protocol)
         await asyncio.sleep(0)

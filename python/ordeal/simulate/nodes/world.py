@@ -121,7 +121,7 @@ class World(_native.WorldState):
         self.programs.add(program, answers)
 
     def has_begun(self, node: Node) -> None:
-        """Know a node, and plan what strikes it in the life that has begun."""
+        """Add a node, and plan what strikes it in the life that has begun."""
         self._nodes[node.name] = node
         self._nemesis.begin_life(node)
 

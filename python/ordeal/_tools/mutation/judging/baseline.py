@@ -177,7 +177,7 @@ class Original:
 
 
 def has_failed(message: Message) -> bool:
-    """Return whether a message says that a test has failed."""
+    """Return True if a message says that a test has failed."""
     return message.get("outcome") == "failed"
 
 
@@ -230,7 +230,7 @@ def refuse_other_files(paths: Mapping[str, str]) -> None:
 
 
 def is_of_python(name: str) -> bool:
-    """Return whether a module is one of Python's own. Those that do something when they are imported are left alone."""
+    """Return True if a module is one of Python's own. Those that do something when they are imported are left alone."""
     first = name.partition(".")[0]
     return first in sys.stdlib_module_names and first not in ("antigravity", "idlelib", "test", "this", "turtledemo")
 

@@ -166,7 +166,7 @@ class ImportRoute:
         return None
 
     def _passes_alone(self, part: Part | None) -> bool:
-        """Return whether a test passes on the original without the others. Each is asked once."""
+        """Return True if a test passes on the original without the others. Each is asked once."""
         assert part is not None
         if part not in self._alone:
             ended = next(run_jobs([self._original(part)], 1))
@@ -212,7 +212,7 @@ class ImportRoute:
         say({"failed": "", "kind": "collection"})
 
     def _is_green(self) -> bool:
-        """Return whether all tests pass on the original; pytest may keep what it compiles for this."""
+        """Return True if all tests pass on the original; pytest may keep what it compiles for this."""
         # This takes as long as the tests do, once more.
         self._say({"beginning": "the program is imported again, and the tests run, without a mutant"})
         ended = next(run_jobs([self._original()], 1))

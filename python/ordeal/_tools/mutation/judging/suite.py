@@ -205,7 +205,7 @@ class Suite:
         return sorted(found & self._passing)
 
     def runs_for_others(self, mutant: Mutant) -> bool:
-        """Return whether the tests that run a mutant are not all that it matters to.
+        """Return True if the tests that run a mutant are not all that it matters to.
 
         What a cache holds, or a fixture of a module has made, comes of lines that run in the first test alone. In the
         reverse order they run in another one, which reveals them.
@@ -215,7 +215,7 @@ class Suite:
         return any((path, line) in run_once for line in self._own_lines.of(mutant))
 
     def runs_at_import(self, mutant: Mutant) -> bool:
-        """Return whether a mutant runs before any test does; if it is in no function, whether it runs at all."""
+        """Return True if a mutant runs before any test does; if it is in no function, whether it runs at all."""
         path, source = self._paths[mutant.shown], self._sources[mutant.shown]
         lines, in_function = self._own_lines.of(mutant), mutant.function is not None
         if default := source.default_at((mutant.start, mutant.end)):
@@ -305,7 +305,7 @@ class Suite:
         return job
 
     def is_true(self, numbers: list[int]) -> bool:
-        """Whether the same tests in the same order pass on the original; asked once for each test that kills."""
+        """Return True if the same tests in the same order pass on the original; asked once for each test that kills."""
         if numbers[-1] not in self._trusted:
             if "survived" not in self._said_unchanged(numbers):
                 return False

@@ -184,7 +184,7 @@ class TraceReplayer:
         return self._turns is not None and self._turns.is_over
 
     def passes(self, tape: _native.Tape) -> bool:
-        """Return whether a tape runs to its end."""
+        """Return True if a tape runs to its end."""
         return self._execute(tape, None).status is Status.DONE
 
     def repeats(self, tape: _native.Tape, original: list[Step]) -> bool:

@@ -97,7 +97,7 @@ class Closing:
             del given.state_hash
 
     def differs(self, trace: Trace) -> bool:
-        """Return whether a trace fails on the mutant, and passes on the original."""
+        """Return True if a trace fails on the mutant, and passes on the original."""
         loaded = load_for_replay(trace, self._given)
         with loaded.running(), self.broken():
             failing = loaded.replayer.run(loaded.tape)

@@ -282,7 +282,7 @@ def _said(job: Job, problem: str) -> list[Message]:
 
 
 def _is_part(each: Message, before: Message, of_tape: list[Trace]) -> bool:
-    """Whether a tape is the one before it without the last step."""
+    """Return True if a tape is the one before it without the last step."""
     return of_tape[each["tape"]] is of_tape[before["tape"]]
 
 
