@@ -85,7 +85,7 @@ SUITES = (
         ("pytz", "tzlocal"),
         ("--ignore=src/croniter/tests/test_croniter_speed.py",),
     ),
-    Suite("natsort", "8.4.0", "natsort", ("tests",), ("pytest-mock",)),
+    Suite("voluptuous", "0.16.0", "voluptuous", ("voluptuous/tests/tests.py",)),
     Suite("pluggy", "1.7.0", "src/pluggy", ("testing",), ("pytest-benchmark", "py-cpuinfo")),
 )
 

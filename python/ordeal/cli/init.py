@@ -10,8 +10,6 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from ordeal._base.formatting import counted, one_line, percent
 from ordeal._base.regular_file import read_whole
 from ordeal._engine.coverage.targets import is_compiled
@@ -127,7 +125,7 @@ def _changes(package: FoundPackage, answer: ClassTry) -> list[FileChange]:
     file = _file(answer)
     if file.exists():
         raise ConfigError(f"{file} is already there", hint="name another class, or move the file")
-    text = written(msgspec.to_builtins(answer), str(file))
+    text = written(answer, str(file))
     changes = [FileChange(file, text, text, is_new=True)]
     settings = settings_change(Path(DEFAULT_PATH), _class_path(file, answer), package.name.partition(".")[0])
     ignored = ignore_change(Path(".gitignore"))
@@ -139,7 +137,7 @@ def _file(answer: ClassTry) -> Path:
 
 
 def _class_path(file: Path, answer: ClassTry) -> str:
-    return f"{'.'.join(file.with_suffix('').parts)}:{machine_name(msgspec.to_builtins(answer))}"
+    return f"{'.'.join(file.with_suffix('').parts)}:{machine_name(answer)}"
 
 
 def _told(change: FileChange, answer: ClassTry) -> str:

@@ -31,7 +31,10 @@ from itertools import islice, product
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from ordeal._tools.scaffold.guard import ABOUT_FILES, WATCH, CallTimeoutError, ForbiddenError, bounded, limit_process
+from ordeal._tools.scaffold.trying import ClassTry, TriedMethod, TriedParameter
 from ordeal._tools.scaffold.values import (
     ANYTHING,
     LIST,
@@ -183,21 +186,14 @@ def public_place(thing: type, package: str) -> tuple[str, str]:
     return module, name
 
 
-def shown(parameters: Sequence[Parameter], choice: Sequence[Candidate]) -> list[dict[str, Any]]:
+def shown(parameters: Sequence[Parameter], choice: Sequence[Candidate]) -> list[TriedParameter]:
     found, by_name = [], False
     for parameter, candidate in zip(parameters, choice, strict=False):
         if candidate is OMITTED:
             by_name = True
         else:
-            found.append(
-                {
-                    "name": parameter.name,
-                    "keyword": by_name or parameter.keyword,
-                    "strategy": candidate.strategy,
-                    "type": candidate.type,
-                    "imports": list(candidate.imports),
-                }
-            )
+            words = candidate.strategy, candidate.type, [*candidate.imports]
+            found.append(TriedParameter(parameter.name, by_name or parameter.keyword, *words))
     return found
 
 
@@ -232,11 +228,11 @@ class _ClassTrial:
         self._made: dict[type, Candidate | None] = {}
         self.methods: list[Method] = []
 
-    def run(self) -> dict[str, Any]:
+    def run(self) -> ClassTry:
         """Return what was learnt; ``reason`` is not empty if no object can be made."""
         reason = self._choose_constructor()
         if reason:
-            return {"reason": reason, "meets_files": WATCH.reason in ABOUT_FILES}
+            return ClassTry(reason, WATCH.reason in ABOUT_FILES)
         self.methods = list(self._find_methods())
         for _ in range(2):
             for method in self.methods:
@@ -563,37 +559,33 @@ class _ClassTrial:
 
     # the answer
 
-    def _answer(self) -> dict[str, Any]:
-        module, name = public_place(self._cls, self._package)
-        listed = [self._method_answer(method) for method in self.methods]
-        return {
-            "reason": "",
-            "meets_files": any(method.refused in ABOUT_FILES for method in self.methods),
-            "module": module,
-            "name": name,
-            "doc": (inspect.getdoc(self._cls) or "").strip().partition("\n")[0][:200],
-            "parameters": shown(*self._constructor),
-            "methods": listed,
-            "properties": self._properties(),
-            "protocol": self._protocol(),
-        }
+    def _answer(self) -> ClassTry:
+        return ClassTry(
+            "",
+            any(method.refused in ABOUT_FILES for method in self.methods),
+            *public_place(self._cls, self._package),
+            (inspect.getdoc(self._cls) or "").strip().partition("\n")[0][:200],
+            shown(*self._constructor),
+            [self._tried(method) for method in self.methods],
+            self._properties(),
+            self._protocol(),
+        )
 
-    def _method_answer(self, method: Method) -> dict[str, Any]:
+    def _tried(self, method: Method) -> TriedMethod:
         answers = method.answers | self._said_to_raise(method)
-        return {
-            "name": method.name,
-            "form": method.form,
-            "parameters": shown(method.parameters, method.chosen),
-            "answers": sorted({":".join(public_place(each, self._package)) for each in answers}),
-            "left_out": method.refused or never_passed(method),
-            "refused": bool(method.refused),
-            "iterates": method.iterates,
-            "endless": method.endless,
-            "gives_own": method.gives_own and method.passed > 0,
-            "gives": self._bundle_of(method),
-            "passed": method.passed,
-            "ends": method.ends,
-        }
+        return TriedMethod(
+            method.name,
+            method.form,
+            shown(method.parameters, method.chosen),
+            sorted({":".join(public_place(each, self._package)) for each in answers}),
+            method.refused or never_passed(method),
+            method.iterates,
+            method.endless,
+            method.gives_own and method.passed > 0,
+            method.passed,
+            method.ends,
+            self._bundle_of(method),
+        )
 
     def _bundle_of(self, method: Method) -> str:
         """Return the bundle for what a method returns; nothing unless that is always an object of one class."""
@@ -657,30 +649,28 @@ class _ClassTrial:
         return found
 
 
-def _try_class(path: str, seconds: float, file_seconds: float) -> dict[str, Any]:
+def _try_class(path: str, seconds: float, file_seconds: float) -> ClassTry:
     module, _, name = path.partition(":")
     try:
         cls = getattr(importlib.import_module(module), name)
     except ModuleNotFoundError as error:
-        return {"reason": f"it imports `{error.name}`, which is not installed"}
+        return ClassTry(f"it imports `{error.name}`, which is not installed")
     except BaseException as error:  # noqa: BLE001 - an import may raise anything
-        return {"reason": f"it cannot be imported: {said(error)}"}
+        return ClassTry(f"it cannot be imported: {said(error)}")
     if not isinstance(cls, type):
-        return {"reason": "it is not a class"}
+        return ClassTry("it is not a class")
     package = module.partition(".")[0]
     try:
         # An import of large libraries may take longer than the trial.
         found = _ClassTrial(cls, package, time.monotonic() + seconds).run()
-        if found["meets_files"]:
+        if found.meets_files:
             WATCH.folder = os.path.realpath(tempfile.mkdtemp(dir="."))
             own = _ClassTrial(cls, package, time.monotonic() + file_seconds, places(WATCH.folder))
             # What works better with files is written with a folder for them.
-            found = max(
-                *(found, own.run() if own.takes_a_place() else {}),
-                key=lambda each: sum(not method["left_out"] for method in each.get("methods", ())),
-            )
+            both = (found, own.run()) if own.takes_a_place() else (found,)
+            found = max(both, key=lambda each: len(each.working))
     except BaseException as error:  # noqa: BLE001 - a hostile class must not hide the others
-        return {"reason": f"it could not be tried: {said(error)}"}
+        return ClassTry(f"it could not be tried: {said(error)}")
     return found
 
 
@@ -690,7 +680,7 @@ def main(order_path: str) -> int:
     sys.path[:0] = order["paths"]
     limit_process(order["seconds"])
     found = _try_class(order["class"], order["seconds"], order["file_seconds"])
-    Path(order["output"]).write_text(json.dumps(found), "utf-8")
+    Path(order["output"]).write_bytes(msgspec.json.encode(found))
     return 0
 
 

@@ -47,7 +47,6 @@ class TriedMethod(msgspec.Struct, frozen=True):
     parameters: list[TriedParameter]
     answers: list[str]
     left_out: str
-    refused: bool
     iterates: bool
     endless: bool
     gives_own: bool
@@ -57,9 +56,13 @@ class TriedMethod(msgspec.Struct, frozen=True):
 
 
 class ClassTry(msgspec.Struct, frozen=True):
-    """A class that was tried; ``reason`` says why no object could be made, and is empty if one was."""
+    """A class that was tried; ``reason`` says why no object could be made, and is empty if one was.
+
+    ``meets_files`` says that a call was refused as it would have changed files.
+    """
 
     reason: str
+    meets_files: bool = False
     module: str = ""
     name: str = ""
     doc: str = ""

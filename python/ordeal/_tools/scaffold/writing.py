@@ -6,10 +6,12 @@ import keyword
 import re
 import sys
 import textwrap
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+
+import msgspec
 
 from ordeal._base.formatting import one_line
+from ordeal._tools.scaffold.trying import ClassTry, TriedMethod, TriedParameter
 from ordeal._tools.scaffold.values import CONSTANTS, PLACES, SYMBOLS, free, is_bundle
 
 WIDTH = 100
@@ -31,7 +33,6 @@ _NAMES = {
     "__le__": "at_most",
     "__mul__": "times",
 }
-Tried = Mapping[str, Any]
 
 
 def snake(name: str) -> str:
@@ -39,13 +40,13 @@ def snake(name: str) -> str:
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower().strip("_")
 
 
-def machine_name(tried: Tried) -> str:
+def machine_name(tried: ClassTry) -> str:
     """Return the name of the machine for a class."""
-    name = tried["name"].rpartition(".")[2].strip("_")
+    name = tried.name.rpartition(".")[2].strip("_")
     return f"{name[:1].upper()}{name[1:]}Chaos"
 
 
-def written(tried: Tried, file: str) -> str:
+def written(tried: ClassTry, file: str) -> str:
     """Return the text of the test file for a class; ``file`` is where it will be."""
     return _Writer(tried, file).text()
 
@@ -53,14 +54,13 @@ def written(tried: Tried, file: str) -> str:
 class _Writer:
     """The text of one file, and what it comes to need while it is put together."""
 
-    def __init__(self, tried: Tried, file: str) -> None:
+    def __init__(self, tried: ClassTry, file: str) -> None:
         self._tried = tried
         self._file = file
-        self._class: str = tried["name"]
+        self._class: str = tried.name
         self._attribute = free(snake(self._class.rpartition(".")[2]))
         self._is_immutable = not any(
-            method["passed"] and not method["gives_own"] and not method["name"].startswith("__")
-            for method in tried["methods"]
+            method.passed and not method.gives_own and not method.name.startswith("__") for method in tried.methods
         )
         self._uses: set[str] = set()
         self._rule_names = {"create", "look"}
@@ -69,23 +69,23 @@ class _Writer:
 
     def text(self) -> str:
         """Return the file."""
-        kept = [each for each in self._tried["methods"] if not each["left_out"]]
-        kept = sorted(kept, key=lambda each: each["name"].startswith("__"))[:_RULES_MAX]
-        names = {each["name"] for each in kept}
-        left_out = [each for each in self._tried["methods"] if each["name"] not in names]
-        given = {each["gives"] for each in kept}
-        taken = [parameter["strategy"] for each in kept for parameter in each["parameters"]]
+        kept = [each for each in self._tried.methods if not each.left_out]
+        kept = sorted(kept, key=lambda each: each.name.startswith("__"))[:_RULES_MAX]
+        names = {each.name for each in kept}
+        left_out = [each for each in self._tried.methods if each.name not in names]
+        given = {each.gives for each in kept}
+        taken = [parameter.strategy for each in kept for parameter in each.parameters]
         self._bundles = sorted(given.intersection(taken) - {""})
         self._rule_names |= set(self._bundles)
         ungiven = [
             each
             for each in kept
-            if any(is_bundle(one["strategy"]) and one["strategy"] not in given for one in each["parameters"])
+            if any(is_bundle(one.strategy) and one.strategy not in given for one in each.parameters)
         ]
         kept = [each for each in kept if each not in ungiven]
-        left_out += [{**each, "left_out": "takes what no other call returns"} for each in ungiven]
-        rules = [self._rule(each) for each in kept if not each["ends"]]
-        endings = [each["name"] for each in kept if each["ends"]]
+        left_out += [msgspec.structs.replace(each, left_out="takes what no other call returns") for each in ungiven]
+        rules = [self._rule(each) for each in kept if not each.ends]
+        endings = [each.name for each in kept if each.ends]
         bundles = ["\n".join(f'{name} = Bundle("{name}")' for name in self._bundles)] if self._bundles else []
         body = [*bundles, self._create(), *rules, *self._look(), *self._teardown(endings), *self._invariants()]
         body = [textwrap.indent(part, "    ") for part in body]
@@ -100,9 +100,9 @@ class _Writer:
     # parts
 
     def _docstring(self) -> str:
-        package = self._tried["module"].partition(".")[0]
+        package = self._tried.module.partition(".")[0]
         return (
-            f'"""Sequences of calls on {self._tried["module"]}.{self._class}.\n\n'
+            f'"""Sequences of calls on {self._tried.module}.{self._class}.\n\n'
             "`ordeal init` wrote this file; it is yours to change.\n\n"
             f"    ordeal explore    searches, guided by the code of {package} that runs\n"
             f"    pytest {self._file}    runs a short search, and every failure that was found before\n"
@@ -124,7 +124,7 @@ class _Writer:
         names += [name for name in ("Bundle", "initialize", "invariant", "multiple", "rule") if f"{name}(" in text]
         other = ["from hypothesis import strategies as st"] if re.search(r"\bst\.", text) else []
         other.append(f"from ordeal import {', '.join(sorted(names, key=lambda name: (name.islower(), name)))}")
-        self._imports.setdefault(self._tried["module"], set()).add(self._class)
+        self._imports.setdefault(self._tried.module, set()).add(self._class)
         own = self._lines_of(lambda module: module.partition(".")[0] not in sys.stdlib_module_names)
         return "\n".join([*standard, *[""] * bool(standard), *other, "", *own])
 
@@ -156,14 +156,14 @@ class _Writer:
         return parts
 
     def _builds(self) -> str:
-        parameters = self._tried["parameters"]
+        parameters = self._tried.parameters
         words = [self._class]
-        words += [f"{each['name'] + '=' if each['keyword'] else ''}{self._strategy(each)}" for each in parameters]
+        words += [f"{each.name + '=' if each.keyword else ''}{self._strategy(each)}" for each in parameters]
         return f"st.builds({', '.join(words)})"
 
     def _create(self) -> str:
-        parameters = self._tried["parameters"]
-        drawn = [each for each in parameters if each["strategy"] not in PLACES]
+        parameters = self._tried.parameters
+        drawn = [each for each in parameters if each.strategy not in PLACES]
         body = [f"self.{self._attribute} = {_shown_call(self._class, parameters)}"]
         if self._keeps_files:
             body.insert(0, "self.folder = TemporaryDirectory()  # for what it keeps in files")
@@ -171,24 +171,24 @@ class _Writer:
 
     @property
     def _keeps_files(self) -> bool:
-        return any(each["strategy"] in PLACES for each in self._tried["parameters"])
+        return any(each.strategy in PLACES for each in self._tried.parameters)
 
-    def _rule(self, method: Mapping[str, Any]) -> str:
-        parameters = method["parameters"]
+    def _rule(self, method: TriedMethod) -> str:
+        parameters = method.parameters
         target = f"self.{self._attribute}"
         call = _expression(target, method)
-        if method["iterates"]:
-            call = f"list(islice({call}, {_ITERATES_MAX}))" if method["endless"] else f"list({call})"
-        if method["gives_own"] and self._is_immutable and method["form"] == "call":
+        if method.iterates:
+            call = f"list(islice({call}, {_ITERATES_MAX}))" if method.endless else f"list({call})"
+        if method.gives_own and self._is_immutable and method.form == "call":
             call = f"{target} = {call}"
-        elif method["form"] == "operator" or method["name"] in ("__getitem__", "__contains__"):
+        elif method.form == "operator" or method.name in ("__getitem__", "__contains__"):
             call = f"_ = {call}"
-        answers = sorted(self._exception(each) for each in method["answers"])
-        target = method["gives"] if method["gives"] in self._bundles and method["form"] == "call" else ""
+        answers = sorted(self._exception(each) for each in method.answers)
+        target = method.gives if method.gives in self._bundles and method.form == "call" else ""
         call = f"return {call}" if target else call
         body = [f"with suppress({', '.join(answers)}):", f"    {call}"] if answers else [call]
         body += ["return multiple()"] * bool(target and answers)
-        name = self._rule_name(_NAMES.get(method["name"], method["name"]))
+        name = self._rule_name(_NAMES.get(method.name, method.name))
         return self._function("rule", name, parameters, body, target=target)
 
     def _teardown(self, endings: Sequence[str]) -> Iterator[str]:
@@ -214,7 +214,7 @@ class _Writer:
         self,
         decorator: str,
         name: str,
-        parameters: Sequence[Mapping[str, Any]],
+        parameters: Sequence[TriedParameter],
         body: Sequence[str],
         *,
         target: str = "",
@@ -222,7 +222,7 @@ class _Writer:
         drawn = [f"{_argument(each)}={self._strategy(each)}" for each in parameters]
         drawn = [f"target={target}", *drawn] if target else drawn
         returned = "object" if target else "None"
-        typed = [f"{_argument(each)}: {each['type']}" for each in parameters]
+        typed = [f"{_argument(each)}: {each.type}" for each in parameters]
         lines = [
             _wrapped(f"@{decorator}(", drawn, ")"),
             _wrapped(f"def {name}(", ["self", *typed], f") -> {returned}:"),
@@ -230,10 +230,10 @@ class _Writer:
         lines += [f"    {each}" for each in body]
         return "\n".join(lines)
 
-    def _strategy(self, parameter: Mapping[str, Any]) -> str:
-        text: str = parameter["strategy"]
+    def _strategy(self, parameter: TriedParameter) -> str:
+        text: str = parameter.strategy
         self._uses |= set(re.findall(r"\b[A-Z]{3,}\b", text))
-        for path in parameter.get("imports", ()):
+        for path in parameter.imports:
             self._exception(path)
         return text
 
@@ -245,7 +245,7 @@ class _Writer:
         return name
 
     def _look(self) -> Iterator[str]:
-        properties: Mapping[str, Sequence[str]] = self._tried["properties"]
+        properties = self._tried.properties
         asked = [f"_ = self.{self._attribute}.{name}" for name, answers in properties.items() if not answers]
         if asked:
             yield self._function("rule", "look", [], ['"""Read what can be read."""', *asked])
@@ -256,7 +256,7 @@ class _Writer:
                 yield self._function("rule", self._rule_name(f"read_{name}"), [], body)
 
     def _invariants(self) -> Iterator[str]:
-        thing, protocol = f"self.{self._attribute}", self._tried["protocol"]
+        thing, protocol = f"self.{self._attribute}", self._tried.protocol
         if protocol.get("counts"):
             yield _invariant("length_counts_items", f"assert len({thing}) == len(list({thing}))")
         elif protocol.get("len"):
@@ -271,12 +271,12 @@ class _Writer:
             f"#     assert ...  # compare self.{self._attribute} with what the rules noted in a plain dict or list"
         )
 
-    def _left_out(self, methods: Sequence[Mapping[str, Any]]) -> str:
-        left_out = [each for each in methods if each["left_out"]]
+    def _left_out(self, methods: Sequence[TriedMethod]) -> str:
+        left_out = [each for each in methods if each.left_out]
         if not left_out:
             return ""
         lines = ["", "    # Left out, as each call failed or did what a test must not do; write these by hand:"]
-        lines += [f"    #   {each['name']}: {one_line(each['left_out'], limit=WIDTH - 20)}" for each in left_out]
+        lines += [f"    #   {each.name}: {one_line(each.left_out, limit=WIDTH - 20)}" for each in left_out]
         return "\n".join(lines) + "\n"
 
 
@@ -284,22 +284,21 @@ def _invariant(name: str, body: str) -> str:
     return f"@invariant()\ndef {name}(self) -> None:\n{textwrap.indent(body, '    ')}"
 
 
-def _argument(parameter: Mapping[str, Any]) -> str:
-    name = str(parameter["name"]).strip("_") or "value"
+def _argument(parameter: TriedParameter) -> str:
+    name = str(parameter.name).strip("_") or "value"
     # A rule takes its targets by these names.
     return f"{name}_" if keyword.iskeyword(name) or name in ("self", "target", "targets") else name
 
 
-def _shown_call(function: str, parameters: Sequence[Mapping[str, Any]]) -> str:
-    values = [PLACES.get(each["strategy"]) or _argument(each) for each in parameters]
-    words = [
-        f"{each['name']}={value}" if each["keyword"] else value for each, value in zip(parameters, values, strict=True)
-    ]
+def _shown_call(function: str, parameters: Sequence[TriedParameter]) -> str:
+    values = [PLACES.get(each.strategy) or _argument(each) for each in parameters]
+    pairs = zip(parameters, values, strict=True)
+    words = [f"{each.name}={value}" if each.keyword else value for each, value in pairs]
     return f"{function}({', '.join(words)})"
 
 
-def _expression(target: str, method: Mapping[str, Any]) -> str:
-    name, parameters = method["name"], method["parameters"]
+def _expression(target: str, method: TriedMethod) -> str:
+    name, parameters = method.name, method.parameters
     words = [_argument(each) for each in parameters]
     forms = {
         "__getitem__": "{0}[{1}]",

@@ -6,7 +6,6 @@ import ast
 from pathlib import Path
 from textwrap import dedent
 
-import msgspec
 import pytest
 
 from ordeal._tools.scaffold.trying import ClassTry, try_classes
@@ -184,7 +183,7 @@ def test_a_class_is_tried(tried: dict[str, ClassTry]) -> None:
 
 @pytest.mark.slow
 def test_its_machine_is_python_that_says_what_it_left_out(tried: dict[str, ClassTry]) -> None:
-    plain = msgspec.to_builtins(tried["vault:Vault"])
+    plain = tried["vault:Vault"]
     text = written(plain, "tests/test_ordeal_vault.py")
     ast.parse(text)
     assert machine_name(plain) == "VaultChaos"
@@ -213,7 +212,7 @@ def test_an_operator_gets_what_it_takes(tried: dict[str, ClassTry]) -> None:
 
 @pytest.mark.slow
 def test_what_ends_an_object_is_called_when_its_run_ends(tried: dict[str, ClassTry]) -> None:
-    text = written(msgspec.to_builtins(tried["vault:Table"]), "tests/test_table.py")
+    text = written(tried["vault:Table"], "tests/test_table.py")
     assert "    def add(self, n: int) -> None:\n        self.table.add(n)\n" in text
     assert "    def close" not in text
     assert (
@@ -234,7 +233,7 @@ def test_what_keeps_files_gets_a_folder_of_its_own(tried: dict[str, ClassTry]) -
         "leave": "writes files",
         "link": "makes links",
     }
-    text = written(msgspec.to_builtins(notes), "tests/test_notes.py")
+    text = written(notes, "tests/test_notes.py")
     ast.parse(text)
     assert "from tempfile import TemporaryDirectory\n" in text
     assert (

@@ -12,8 +12,8 @@ from textwrap import dedent
 from typing import Any
 from uuid import UUID
 
-import msgspec
 import pytest
+from msgspec.structs import replace
 
 from ordeal._hypothesis.machines import define_machine
 from ordeal._tools.scaffold.trying import ClassTry, try_classes
@@ -103,7 +103,7 @@ def test_each_parameter_gets_objects_of_its_type(account: ClassTry) -> None:
 
 @pytest.mark.slow
 def test_what_a_call_takes_another_has_returned(account: ClassTry) -> None:
-    text = written(msgspec.to_builtins(account), "tests/test_ordeal_account.py")
+    text = written(account, "tests/test_ordeal_account.py")
     ast.parse(text)
     assert "from ordeal import Bundle, ChaosTest, initialize, invariant, multiple, rule\n" in text
     assert "from datetime import date\nfrom decimal import Decimal\n\nfrom hypothesis" in text
@@ -116,10 +116,9 @@ def test_what_a_call_takes_another_has_returned(account: ClassTry) -> None:
 
 @pytest.mark.slow
 def test_what_no_call_returns_is_no_rule(account: ClassTry) -> None:
-    tried = msgspec.to_builtins(account)
-    (book,) = (each for each in tried["methods"] if each["name"] == "book")
-    book["gives"] = ""  # as if it had returned objects of two classes
-    text = written(tried, "tests/test_ordeal_account.py")
+    # As if it had returned objects of two classes.
+    methods = [replace(each, gives="") if each.name == "book" else each for each in account.methods]
+    text = written(replace(account, methods=methods), "tests/test_ordeal_account.py")
     assert "Bundle" not in text
     assert "rules_" not in text
     assert "def undo(" not in text
@@ -131,7 +130,7 @@ def test_the_machine_runs(account: ClassTry, tmp_path: Path, monkeypatch: pytest
     (tmp_path / "typed_bank.py").write_text(dedent(BANK))
     monkeypatch.syspath_prepend(str(tmp_path))
     space: dict[str, object] = {"__name__": "machine_of_bank"}
-    exec(written(msgspec.to_builtins(account), "tests/test_ordeal_account.py"), space)
+    exec(written(account, "tests/test_ordeal_account.py"), space)
     case = space["TestAccount"]()  # type: ignore[operator]
     case.runTest()
     del sys.modules["typed_bank"]
@@ -173,7 +172,7 @@ ODD = """
 def test_methods_named_as_something_of_a_machine_are_rules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "odd.py").write_text(dedent(ODD), "utf-8")
     monkeypatch.syspath_prepend(tmp_path)
-    text = written(msgspec.to_builtins(try_classes(["odd:Index"], [tmp_path])["odd:Index"]), "test_odd.py")
+    text = written(try_classes(["odd:Index"], [tmp_path])["odd:Index"], "test_odd.py")
     assert "Left out" not in text
     space: dict[str, Any] = {"__name__": "test_odd"}
     exec(compile(text, "test_odd.py", "exec"), space)
