@@ -31,6 +31,7 @@ PROJECT = {
 }
 LINK = re.compile(r"\]\(([^()\s]+)\)")
 ITEM = re.compile(r"^- \[([^\]]+)\]\(([^()#]+\.md)\)")
+PICTURE = re.compile(r"^!\[([^\]]*)\]\(([^()\s]+\.png)\)$", re.MULTILINE)
 FENCE = re.compile(r"^\s*```")
 #: The directives of a page of the API are reStructuredText, as docstrings are.
 AUTOMODULE = """# `{name}`
@@ -128,6 +129,33 @@ def relinked(text: str, source: str, known: Mapping[str, str], root: Path = ROOT
     return "\n".join(lines) + "\n", files
 
 
+def in_both_lights(text: str, folder: Path) -> tuple[str, list[Path]]:
+    """Return a page whose pictures change with the light of the reader, and the pictures that this takes.
+
+    A picture ``report.png`` is that of light pages where ``report-dark.png`` lies next to it, and the other way round
+    where ``trace-light.png`` does.
+    """
+    taken: list[Path] = []
+
+    def both(match: re.Match[str]) -> str:
+        shown = folder / match[2]
+        for light, dark in ((shown, named(shown, "dark")), (named(shown, "light"), shown)):
+            if light.is_file() and dark.is_file():
+                taken.extend([light, dark])
+                return "\n".join(
+                    f"```{{image}} {Path(match[2]).with_name(path.name)}\n:alt: {match[1]}\n:class: only-{kind}\n```\n"
+                    for kind, path in (("light", light), ("dark", dark))
+                )
+        return match[0]
+
+    return PICTURE.sub(both, text), taken
+
+
+def named(path: Path, light: str) -> Path:
+    """Return the path of the same picture in another light."""
+    return path.with_stem(f"{path.stem}-{light}")
+
+
 def sections(index: str) -> list[Section]:
     """Return the headings of the index whose lists name pages."""
     found: list[tuple[str, list[tuple[str, str]]]] = []
@@ -187,7 +215,13 @@ def stage(folder: Path) -> None:
     known = places()
     files: dict[str, str] = {}
     for name, place in known.items():
-        text, linked = relinked((ROOT / name).read_text("utf-8"), name, known)
+        source = ROOT / name
+        text, linked = relinked(source.read_text("utf-8"), name, known)
+        if source.is_relative_to(ROOT / "docs"):
+            text, pictures = in_both_lights(text, source.parent)
+            linked |= {
+                each.relative_to(ROOT).as_posix(): each.relative_to(ROOT / "docs").as_posix() for each in pictures
+            }
         files |= linked
         target = folder / place
         target.parent.mkdir(parents=True, exist_ok=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -72,6 +73,44 @@ def test_files_that_are_no_pages_come_along() -> None:
     assert files == {
         "docs/reference/schemas/event.schema.json": "reference/schemas/event.schema.json",
     }
+
+
+def test_pictures_follow_the_light_of_the_reader() -> None:
+    folder = ROOT / "docs/guides"
+    text, files = TOOL.in_both_lights("A.\n\n![it](images/report.png)\n\n![x](images/world.png)\n", folder)
+    assert "```{image} images/report.png\n:alt: it\n:class: only-light\n```" in text
+    assert "```{image} images/report-dark.png\n:alt: it\n:class: only-dark\n```" in text
+    assert "![x](images/world.png)" in text
+    assert [path.name for path in files] == ["report.png", "report-dark.png"]
+
+
+#: What somebody new asks, and the heading below which the answer stands.
+QUESTIONS = {
+    "Where do I start?": "docs/guides/quickstart.md",
+    "How do I install it?": "README.md#install",
+    "What does it do that Hypothesis does not?": "docs/guides/when-to-use.md#compared-with-other-tools",
+    "How do I test my own service?": "docs/guides/service.md#a-first-machine",
+    "What should I assert?": "docs/guides/what-must-hold.md",
+    "What is a seed?": "docs/glossary.md",
+    "How do I make the disk full, or a call time out?": "docs/guides/faults.md#input-and-output-ordealfaultsio",
+    "How do I ignore a failure?": "docs/guides/failures.md#known-failures",
+    "It finds nothing: what now?": "docs/guides/troubleshooting.md#it-finds-nothing",
+    "How do I run it in CI?": "docs/guides/ci.md#the-github-action",
+    "What do I commit, and what is .ordeal?": "docs/reference/files.md",
+    "What does exit code 2 mean?": "docs/reference/cli.md#exit-codes",
+}
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_a_question_is_answered_within_two_clicks(question: str) -> None:
+    """One click leads from the front page to a page of its lists, and one more to a heading of that."""
+    name, _, anchor = QUESTIONS[question].partition("#")
+    known = TOOL.places()
+    index, _ = TOOL.relinked((ROOT / "docs/index.md").read_text("utf-8"), "docs/index.md", known)
+    assert f"]({known[name]})" in index or f"]({known[name]}#{anchor})" in index
+    headings = [line.lstrip("# ") for line in (ROOT / name).read_text("utf-8").splitlines() if line.startswith("#")]
+    slugs = {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+    assert not anchor or anchor in slugs
 
 
 def test_every_public_name_is_described_once() -> None:

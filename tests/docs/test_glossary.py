@@ -15,7 +15,7 @@ PAGES = " ".join(path.read_text("utf-8").lower() for path in DOCS.rglob("*.md") 
 
 def test_the_words_are_in_order() -> None:
     assert sorted(WORDS) == WORDS
-    assert len(set(WORDS)) == len(WORDS) <= 25
+    assert len(set(WORDS)) == len(WORDS) <= 20
 
 
 @pytest.mark.parametrize("word", [word for row in WORDS for word in row.split(", ")])
