@@ -170,7 +170,8 @@ def answer_of(
     options = ["-O"] * sys.flags.optimize
     command = [sys.executable, *options, "-B", "-P", "-c", start_code(module), *map(str, sys.path)]
     process = start(command, pipes=("stdin", "stdout"), folder=folder, environment=environment)
-    answer, _ = finish(process, json.dumps(request).encode() + b"\n", seconds=seconds, bytes_max=bytes_max)
+    whole = {"path": list(map(str, sys.path)), "arguments": list(sys.argv), **request}
+    answer, _ = finish(process, json.dumps(whole).encode() + b"\n", seconds=seconds, bytes_max=bytes_max)
     if not answer or len(answer) > bytes_max:
         raise ValueError("its process ended without an answer" if not answer else "its answer is too long")
     return answer
@@ -208,13 +209,13 @@ def private_streams(*closed: int) -> tuple[BinaryIO, BinaryIO]:
 def take_request() -> tuple[dict[str, Any], BinaryIO]:
     """In the new interpreter: return the request of ``answer_of`` and where its answer is written.
 
-    Modules are found as its sender finds them: the request has the ``path``, and may have the ``arguments`` of the
-    command line.
+    Modules are found as its sender finds them, and the command line is the same, unless the request has another
+    ``path`` or other ``arguments``.
     """
     requests, answers = private_streams(0, 1, 2)
     request: dict[str, Any] = json.loads(requests.readline())
     sys.path[:] = request["path"]
-    sys.argv[:] = request.get("arguments", sys.argv)
+    sys.argv[:] = request["arguments"]
     return request, answers
 
 

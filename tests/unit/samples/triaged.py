@@ -13,7 +13,7 @@ from ordeal._engine.execution.settings import Settings
 from ordeal._engine.isolation.child import Limits
 from ordeal._engine.replay.loading import tape_of
 from ordeal._engine.replay.replayer import Replayer
-from ordeal._engine.replay.trace_builder import Provenance
+from ordeal._engine.storage.state_file import Provenance
 from ordeal._engine.triage.findings import Finding
 from ordeal._engine.triage.messages import Shrinking
 from ordeal._engine.triage.setup import ReplaySetup

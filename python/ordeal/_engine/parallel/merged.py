@@ -14,12 +14,11 @@ from ordeal._engine.execution.settings import Tally
 from ordeal._engine.isolation.channel import ChannelError
 from ordeal._engine.parallel.messages import EarlierProcesses, Properties, WorkerReport
 from ordeal._engine.properties.watch import PropertyWatch
-from ordeal._engine.replay.trace_builder import Provenance
 from ordeal._engine.search.result_builder import Totals
 from ordeal._engine.search.uses import add_counts
-from ordeal._engine.storage.state_file import Header
+from ordeal._engine.storage.state_file import Header, Provenance
 from ordeal._engine.triage.findings import Finding
-from ordeal._engine.triage.messages import FindingRecords
+from ordeal._engine.triage.messages import finding_of
 from ordeal.errors import PropertyError
 from ordeal.result import Discovery, Note, NoteKind, Notes, WorkerProgress
 
@@ -38,7 +37,6 @@ class MergedProgress:
         self.idle_workers = 0  # that had time for a run, but finished none
         self.unjudged = ""  # why a worker could not judge one of its runs
         self.names = names
-        self._records = FindingRecords(names)
         self._earlier: dict[int, EarlierProcesses] = {}  # by worker: ended processes may be very many
         self._resumed = WorkerReport()  # by workers of a resumed state of another number of workers
         self._running: dict[int, WorkerReport] = {}
@@ -142,10 +140,8 @@ class MergedProgress:
             raise ChannelError(f"{len(tapes)} tapes for {len(header.findings)} findings")
         for saved, tape in zip(header.productive, tapes[len(header.findings) :], strict=True):
             if tape is not None:
-                origin = self._records.origin(saved)
-                if number_of is not None:
-                    origin = msgspec.structs.replace(origin, run_id=number_of(origin.run_id))
-                self._productive.append((origin, tape))
+                run_id = saved.run_id if number_of is None else number_of(saved.run_id)
+                self._productive.append((msgspec.structs.replace(saved, run_id=run_id), tape))
         if number_of is not None:
             return
         self.add_findings(header, loaded)
@@ -166,7 +162,7 @@ class MergedProgress:
         """Add the findings of a worker. Its reports say how many runs met them."""
         for found, tape in zip(header.findings, loaded.tapes, strict=False):
             if tape is not None:
-                finding = self._records.finding(found, tape)
+                finding = finding_of(found, tape)
                 finding.count = 0
                 self.add_finding(finding)
 

@@ -55,7 +55,7 @@ from ordeal._engine.parallel.worker import (
     work,
 )
 from ordeal._engine.replay.crash_replayer import IDLE_SECONDS_MAX, SLACK_SECONDS, CrashReader, ProcessStall
-from ordeal._engine.replay.trace_builder import Provenance
+from ordeal._engine.storage.state_file import Provenance
 from ordeal._engine.triage.findings import Finding, KnownFailures
 from ordeal._engine.triage.jobs import bare_failure
 from ordeal._engine.triage.messages import unpack, unpack_finding

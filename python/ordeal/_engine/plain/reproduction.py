@@ -66,8 +66,6 @@ def _recorded(trace: Trace) -> Recorded:
         "trace": trace.to_json().decode(),
         "module": trace.test_class.partition(":")[0],
         "targets": sorted(trace.targets),
-        "path": list(map(str, sys.path)),
-        "arguments": list(sys.argv),
     }
     try:
         return msgspec.json.decode(_answer_of("start", request), type=Recorded)
@@ -76,7 +74,7 @@ def _recorded(trace: Trace) -> Recorded:
 
 
 def _tried(program: Program, place: str) -> Minimised:
-    request = {"program": msgspec.to_builtins(program), "place": place, "path": list(map(str, sys.path))}
+    request = {"program": msgspec.to_builtins(program), "place": place}
     try:
         tried = msgspec.json.decode(_answer_of("trying", request), type=Minimised)
     except (OSError, ValueError, RecursionError) as error:

@@ -13,7 +13,8 @@ from ordeal._engine.coverage.targets import Target
 from ordeal._engine.execution.driver import Status
 from ordeal._engine.execution.recorder import RunRecorder
 from ordeal._engine.replay.replayer import Replayed, Replayer
-from ordeal._engine.replay.trace_builder import Provenance, TraceBuilder
+from ordeal._engine.replay.trace_builder import TraceBuilder
+from ordeal._engine.storage.state_file import Provenance
 from ordeal._hypothesis.internals import skip_types
 from ordeal._native import monotonic
 from ordeal.errors import OrdealError

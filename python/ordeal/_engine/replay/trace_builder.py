@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-import msgspec
+from collections.abc import Mapping, Sequence
 
 import ordeal._native as _native
 from ordeal._base.trace_file import SWARM, Trace, TraceStep
@@ -12,21 +10,9 @@ from ordeal._engine.coverage.digests import digest_targets
 from ordeal._engine.coverage.targets import Target
 from ordeal._engine.execution.machine import source_digest
 from ordeal._engine.execution.recorder import RunRecorder
+from ordeal._engine.storage.state_file import Provenance
 from ordeal._hypothesis.machines import MachineDefinition
 from ordeal.faults import Fault
-
-
-class Provenance(msgspec.Struct, frozen=True):
-    """Where a tape comes from: its run, the checkpoint that it branched from (0: none), its swarm configuration.
-
-    ``weights`` are the weights of the rules, 0 for one that was left out, and empty when all rules were equal.
-    """
-
-    run_id: int
-    checkpoint: int
-    swarm: tuple[list[bool], list[bool]] | None
-    edges: int
-    weights: Sequence[int] = ()
 
 
 class TraceBuilder:
@@ -81,26 +67,19 @@ class TraceBuilder:
         )
 
     def _swarm_step(
-        self, rules: list[bool], faults: list[bool], weights: Sequence[int], steps: Sequence[TraceStep]
+        self, rules: list[str], faults: list[str], weights: Mapping[str, int], steps: Sequence[TraceStep]
     ) -> TraceStep:
         """Return the configuration step of a run that took ``steps``: what was drawn for it, and what came before that.
 
         The path to the checkpoint that it started from was made under another configuration.
         """
-        ran = {step.name for step in steps if step.kind == "rule"}
-        switched = {step.name[1:] for step in steps if step.kind == "fault_toggle"}
-        active_rules = [
-            rule.name for rule, on in zip(self._definition.rules, rules, strict=True) if on or rule.name in ran
-        ]
-        active_faults = [
-            fault.name for fault, on in zip(self._faults, faults, strict=True) if on or fault.name in switched
-        ]
+        on = {*rules, *(step.name for step in steps if step.kind == "rule")}
+        switched = {*faults, *(step.name[1:] for step in steps if step.kind == "fault_toggle")}
+        names = [rule.name for rule in self._definition.rules]
+        active_rules = [name for name in names if name in on]
+        active_faults = [fault.name for fault in self._faults if fault.name in switched]
         params: dict[str, object] = {"active_rules": active_rules, "active_faults": active_faults}
         if weights:
-            names = [rule.name for rule in self._definition.rules]
-            params["weights"] = dict(zip(names, weights, strict=True))
-        return TraceStep(
-            kind=SWARM,
-            name=f"[swarm rules={len(active_rules)} faults={len(active_faults)}]",
-            params=params,
-        )
+            params["weights"] = {name: weights.get(name, 0) for name in names}
+        name = f"[swarm rules={len(active_rules)} faults={len(active_faults)}]"
+        return TraceStep(kind=SWARM, name=name, params=params)

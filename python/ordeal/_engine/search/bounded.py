@@ -25,7 +25,7 @@ from ordeal._engine.execution.settings import Scope
 from ordeal._engine.isolation.child import Limits
 from ordeal._engine.isolation.working_folder import WorkingFolder
 from ordeal._engine.replay.replayer import Replayer
-from ordeal._engine.replay.trace_builder import Provenance
+from ordeal._engine.storage.state_file import Provenance
 from ordeal._engine.triage.executors import Here
 from ordeal._engine.triage.findings import Finding, Findings, KnownFailures
 from ordeal._engine.triage.messages import Shrinking

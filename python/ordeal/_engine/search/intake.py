@@ -156,7 +156,7 @@ class FailureIntake:
         return self._bucketer.bucket(end.outcome.error, end.outcome.broken_by)
 
     def _finding(self, bucket: str, end: RunEnd) -> Finding:
-        tape, origin = self._session.tape, origin_of(self._session)
+        tape, origin = self._session.tape, origin_of(self._session, self._driver)
         if end.crash is not None:
             return Finding(bucket, tape, origin, end.crash.error, error_traceback=str(end.crash.error))
         if end.forked is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import compress
 from typing import Any, NamedTuple
 
 from hypothesis.stateful import RuleBasedStateMachine
@@ -15,12 +16,12 @@ from ordeal._engine.execution.settings import Settings
 from ordeal._engine.execution.snapshot import Snapshot
 from ordeal._engine.replay.crash_replayer import Crash, CrashReader
 from ordeal._engine.replay.replayer import Replayer
-from ordeal._engine.replay.trace_builder import Provenance
 from ordeal._engine.search.checkpoints import Checkpoints, KeptState
 from ordeal._engine.search.learning import Comparisons, Constants, Learning
 from ordeal._engine.search.ledger import STEP, Aid, Ledger
 from ordeal._engine.search.monitoring import Monitoring
 from ordeal._engine.search.state import SearchProgress
+from ordeal._engine.storage.state_file import Provenance
 from ordeal._hypothesis.randoms import GlobalRandoms
 from ordeal._hypothesis.run_context import RunContext
 from ordeal._native import monotonic
@@ -59,10 +60,14 @@ def make_session(
     )
 
 
-def origin_of(session: _native.Session) -> Provenance:
+def origin_of(session: _native.Session, driver: Driver) -> Provenance:
     """Return where the present run of a session comes from, with the new edges that it has shown so far."""
-    spec = session.spec
-    return Provenance(spec.run_id, spec.checkpoint, session.configuration(), session.edges_in_run, session.weights)
+    spec, swarm = session.spec, session.configuration()
+    rules = [rule.name for rule in driver.definition.rules]
+    faults = [fault.name for fault in driver.faults]
+    on = None if swarm is None else (list(compress(rules, swarm[0])), list(compress(faults, swarm[1])))
+    weights = {name: weight for name, weight in zip(rules, session.weights, strict=False) if weight}
+    return Provenance(spec.run_id, spec.checkpoint, on, session.edges_in_run, weights)
 
 
 class RunEnd(NamedTuple):
@@ -226,7 +231,7 @@ class RunLoop:
             return
         runs, sample = self._progress.productive, self._sample
         if sample.takes(end.spec.run_id, runs) if sample is not None else edges and len(runs) < TRACES_MAX:
-            runs.append((origin_of(self._session), self._session.tape))
+            runs.append((origin_of(self._session, self._driver), self._session.tape))
 
     # -- from where a run starts --------------------------------------------------------------------------------------
 

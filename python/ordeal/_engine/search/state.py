@@ -13,12 +13,12 @@ from ordeal._base.property_tracker import Snapshot as PropertySnapshot
 from ordeal._engine.coverage.targets import Target
 from ordeal._engine.isolation.working_folder import WorkingFolder
 from ordeal._engine.properties.watch import PropertyWatch
-from ordeal._engine.replay.trace_builder import Provenance
 from ordeal._engine.search.uses import FaultUses, RuleUses
 from ordeal._engine.storage.state_file import (
     NO_PAST,
     Header,
     Option,
+    Provenance,
     SavedAids,
     SavedFile,
     SavedMonitor,
@@ -30,7 +30,7 @@ from ordeal._engine.storage.state_file import (
     write_state,
 )
 from ordeal._engine.triage.findings import Findings
-from ordeal._engine.triage.messages import FindingRecords, writable_text
+from ordeal._engine.triage.messages import finding_of, saved_finding, writable_text
 from ordeal._native import monotonic
 from ordeal.errors import StateError
 from ordeal.result import NoteKind, Notes, SnapshotKind
@@ -74,7 +74,6 @@ class SessionState:
         self._settings = settings
         self._names = names
         self._rules, _, self._faults, _ = self._names
-        self._records = FindingRecords(self._names)
         self._targets = targets
         self._session = session
         self._save_to = None if settings.save_state_to is None else folder.path_of(settings.save_state_to)
@@ -133,9 +132,9 @@ class SessionState:
             notes=[str(note) for note in progress.tally.notes],
             seconds=progress.seconds_before + monotonic() - self._started,
             snapshot_kind=progress.kind,
-            findings=[self._records.saved_finding(finding) for finding in progress.findings.all()],
+            findings=[saved_finding(finding) for finding in progress.findings.all()],
             unfaithful=progress.findings.unfaithful(),
-            productive=[self._records.saved_provenance(origin) for origin, _ in progress.productive],
+            productive=[origin for origin, _ in progress.productive],
             properties=writable_snapshot(progress.watch.snapshot()),
             faults={writable_text(name): counts for name, counts in progress.faults.counts().items()},
             rules=progress.rules.counts(),
@@ -229,14 +228,13 @@ class SessionState:
         progress.aids = header.aids
         progress.kind = header.snapshot_kind
         progress.seconds_before = max(0.0, header.seconds)
-        records = self._records
         of_findings, of_runs = tapes[: len(header.findings)], tapes[len(header.findings) :]
         progress.findings.restore(
-            [records.finding(saved, tape) for saved, tape in zip(header.findings, of_findings, strict=True) if tape],
+            [finding_of(saved, tape) for saved, tape in zip(header.findings, of_findings, strict=True) if tape],
             header.unfaithful,
         )
         progress.productive.extend(
-            (records.origin(saved), tape) for saved, tape in zip(header.productive, of_runs, strict=True) if tape
+            (saved, tape) for saved, tape in zip(header.productive, of_runs, strict=True) if tape
         )
 
     def _put_back_monitor(

@@ -52,24 +52,24 @@ _Code = tuple[int, bool, list[int], list[_Site]]
 Option = str | int | float | bool | list[str] | None
 
 
-class SavedOrigin(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
-    """Where a tape comes from. ``rules`` and ``faults`` are the ones that were on in its swarm configuration.
+class Provenance(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Where a tape comes from: its run, the checkpoint that it branched from (0: none), and its swarm configuration.
 
-    ``weights`` are the weights of the rules that were on, if they differed.
+    ``swarm`` names the rules and the faults that were on, ``weights`` the weights of the rules, if they differed.
     """
 
     run_id: int
     checkpoint: int
-    edges: int
     swarm: tuple[list[str], list[str]] | None
-    weights: dict[str, int]
+    edges: int
+    weights: dict[str, int] = {}
 
 
 class SavedFinding(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
     """A finding without its tape."""
 
     bucket: str
-    origin: SavedOrigin
+    origin: Provenance
     error_type: str
     error_message: str
     traceback: str
@@ -133,7 +133,7 @@ class Header(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=Tr
     snapshot_kind: SnapshotKind
     findings: list[SavedFinding]
     unfaithful: dict[str, int]
-    productive: list[SavedOrigin]
+    productive: list[Provenance]
     monitor: SavedMonitor | None
     rule_files: dict[str, list[int]]
     properties: dict[str, list[dict[str, str | int | float | bool | None]]] = {}

@@ -5,8 +5,6 @@ This process runs no code of the user's: it sends the trace and takes texts, wit
 
 from __future__ import annotations
 
-import sys
-
 import msgspec
 
 from ordeal._base.formatting import one_line
@@ -35,8 +33,6 @@ def record_view(trace: Trace, *, likelihood: bool = True) -> TraceView:
     request = {
         "trace": trace.to_json().decode(),
         "targets": sorted(trace.targets),
-        "path": list(map(str, sys.path)),
-        "arguments": list(sys.argv),
         "likelihood_seconds": seconds,
     }
     module = "ordeal._engine.trace_view.child"

@@ -21,7 +21,7 @@ from ordeal._engine.execution.bucket import (
     step_of,
 )
 from ordeal._engine.replay.replayer import Replayer
-from ordeal._engine.replay.trace_builder import Provenance
+from ordeal._engine.storage.state_file import Provenance
 from ordeal.result import FoundFailure, KnownFailure
 from ordeal.result.failure import failure_id
 

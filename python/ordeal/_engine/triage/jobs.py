@@ -18,7 +18,7 @@ from ordeal._engine.export.example_database import save_to_database
 from ordeal._engine.replay.crash_replayer import bare_steps
 from ordeal._engine.replay.path_shrinking import path_traces
 from ordeal._engine.replay.replayer import Replayed, Replayer, ShrinkProgress, ShrinkResult
-from ordeal._engine.replay.trace_builder import Provenance
+from ordeal._engine.storage.state_file import Provenance
 from ordeal._engine.triage.findings import Finding, Findings
 from ordeal._engine.triage.messages import (
     CheckFailed,

@@ -20,7 +20,7 @@ from ordeal._engine.isolation.working_folder import WorkingFolder
 from ordeal._engine.replay.crash_replayer import Crash
 from ordeal._engine.replay.loading import tape_of
 from ordeal._engine.replay.path_shrinking import SECONDS as PATH_SECONDS
-from ordeal._engine.replay.trace_builder import Provenance
+from ordeal._engine.storage.state_file import Provenance
 from ordeal._engine.triage.executors import Executor, JobEnd, Task
 from ordeal._engine.triage.findings import OF_SEED, Finding
 from ordeal._engine.triage.fresh_interpreter import confirm_fresh, fresh_interpreter_of

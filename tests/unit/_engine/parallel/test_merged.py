@@ -9,7 +9,7 @@ from ordeal._base.property_tracker import PropertyResult
 from ordeal._engine.parallel.merged import MergedProgress
 from ordeal._engine.parallel.messages import WorkerReport
 from ordeal._engine.properties.watch import PropertyWatch
-from ordeal._engine.replay.trace_builder import Provenance
+from ordeal._engine.storage.state_file import Provenance
 from ordeal._engine.triage.findings import Finding
 from ordeal.result import WorkerProgress
 

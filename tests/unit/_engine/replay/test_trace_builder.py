@@ -9,7 +9,8 @@ from pathlib import Path
 from ordeal._engine.coverage.targets import Target
 from ordeal._engine.execution.recorder import RunRecorder
 from ordeal._engine.replay.loading import load_for_replay
-from ordeal._engine.replay.trace_builder import Provenance, TraceBuilder
+from ordeal._engine.replay.trace_builder import TraceBuilder
+from ordeal._engine.storage.state_file import Provenance
 from ordeal.trace import Trace, TraceStep
 
 from ...samples.traced import Faulty
@@ -26,7 +27,7 @@ def made(origin: Provenance, targets: Sequence[Target] = ()) -> Trace:
 
 
 def test_the_configuration_describes_the_way_to_the_checkpoint_as_well() -> None:
-    trace = made(Provenance(run_id=1, checkpoint=2, swarm=([False], [True, False, False]), edges=0))
+    trace = made(Provenance(run_id=1, checkpoint=2, swarm=([], [Faulty.faults[0].name]), edges=0))
     first, _, third = (fault.name for fault in Faulty.faults)
     assert trace.steps[0].params == {"active_rules": ["go"], "active_faults": [first, third]}
 

@@ -6,15 +6,16 @@ import pytest
 
 import ordeal._native as _native
 from ordeal._engine.isolation.channel import ChannelError, Value, decode, encode
-from ordeal._engine.replay.trace_builder import Provenance
+from ordeal._engine.storage.state_file import Provenance
 from ordeal._engine.triage.findings import Finding
 from ordeal._engine.triage.messages import (
     FailureWritten,
-    FindingRecords,
     Message,
+    finding_of,
     pack_failure,
     pack_finding,
     pack_message,
+    saved_finding,
     unpack_failure,
     unpack_finding,
     unpack_message,
@@ -125,13 +126,11 @@ def test_a_damaged_tape_or_trace_is_refused() -> None:
 
 # -- findings by names ------------------------------------------------------------------------------------------------
 
-THEN = FindingRecords((["put", "take"], [], ["disk", "net"], []))
-
 
 def test_a_finding_keeps_what_was_known_of_it_and_the_traceback_it_had() -> None:
-    finding = Finding("\ud800 b", tape(0), Provenance(1, 0, None, 0, []), ValueError("\ud800"), count=3, flaky=True)
+    finding = Finding("\ud800 b", tape(0), Provenance(1, 0, None, 0), ValueError("\ud800"), count=3, flaky=True)
     finding.error_traceback = "\ud800 tb"
-    read = THEN.finding(THEN.saved_finding(finding), tape(0))
+    read = finding_of(saved_finding(finding), tape(0))
     assert (read.bucket, read.count, read.flaky, read.origin) == ("\\ud800 b", 3, True, finding.origin)
     assert (type(read.error).__name__, str(read.error)) == ("ValueError", "\\ud800")
     assert read.error_traceback == "\\ud800 tb"
@@ -143,5 +142,5 @@ def test_a_text_that_raises_is_no_obstacle() -> None:
         def __str__(self) -> str:
             raise RuntimeError
 
-    saved = THEN.saved_finding(Finding("b", tape(0), Provenance(1, 0, None, 0), MuteError()))
+    saved = saved_finding(Finding("b", tape(0), Provenance(1, 0, None, 0), MuteError()))
     assert (saved.error_type, saved.error_message) == ("MuteError", "<MuteError whose text raises>")
