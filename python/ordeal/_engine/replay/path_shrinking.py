@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 
 import msgspec
 
@@ -12,7 +13,7 @@ from ordeal._base.trace_file import Trace
 from ordeal._engine.coverage.targets import Target
 from ordeal._engine.execution.driver import Status
 from ordeal._engine.execution.recorder import RunRecorder
-from ordeal._engine.replay.replayer import Replayed, Replayer
+from ordeal._engine.replay.replayer import Replayer
 from ordeal._engine.replay.trace_builder import TraceBuilder
 from ordeal._engine.storage.state_file import Provenance
 from ordeal._hypothesis.internals import skip_types
@@ -45,16 +46,59 @@ def shrink_paths(
     ``seconds`` are over, when Ctrl-C is pressed, or when other tools leave no way to watch the targets, the remaining
     tapes are returned unchanged. No other monitor may run: it would count the candidates.
     """
-    shrinker = _PathShrinker(replayer, targets, monotonic() + seconds)
+    coverage = _native.CoverageMap()  # cleared before each replay, so that it shows that one alone
+    # At the novelty level, a branch that once went both ways reports only one of them.
+    places = [(target.name, target.path, target.is_package) for target in targets]
+    monitor = _native.Monitor(coverage, places, level="counts")
+    deadline, covered = monotonic() + seconds, set[int]()
+    paths: list[ShrunkPath] = []
+
+    def watch_again() -> None:
+        coverage.forget()
+        monitor.begin_run(full=True)
+
+    def reached(tape: _native.Tape) -> tuple[_native.Tape, set[int]]:
+        """Return the steps that ran in a replay of ``tape`` and the edges that they reached, if it ends well."""
+        watch_again()
+        with suppress(OrdealError, *skip_types()):
+            replayed = replayer.run(tape)
+            if replayed.outcome.status is Status.DONE:
+                return replayed.tape, set(coverage.keys())
+        return tape, set()
+
     try:
-        shrinker.start()
+        monitor.start()
     except _native.CoreError:
         return [ShrunkPath(number, tape, finished=False) for number, tape in enumerate(tapes)]
     try:
-        paths = [shrinker.path(number, tape) for number, tape in enumerate(tapes)]
+        for number, tape in enumerate(tapes):
+            path = ShrunkPath(number, tape, finished=False)
+            try:
+                if monotonic() < deadline:
+                    _, first = reached(tape)
+                    ran, again = reached(tape)
+                    # Code that ran only the first time (to fill a cache, to import a module) is not its own.
+                    own = first & again - covered
+                    if not own:
+                        continue
+                    shrunk = replayer.shrink_while(
+                        ran,
+                        lambda replayed, own=own: (  # type: ignore[misc]
+                            replayed.outcome.status is Status.DONE and own.issubset(coverage.keys())
+                        ),
+                        deadline - monotonic(),
+                        candidates_max=CANDIDATES_A_PATH,
+                        prepare=watch_again,
+                    )
+                    deadline = -math.inf if shrunk.interrupted else deadline
+                    covered |= own
+                    path = ShrunkPath(number, shrunk.tape, shrunk.finished)
+            except KeyboardInterrupt:
+                deadline = -math.inf
+            paths.append(path)
     finally:
-        shrinker.stop()
-    return [path for path in paths if path is not None]
+        monitor.stop()
+    return paths
 
 
 def path_traces(
@@ -74,72 +118,3 @@ def path_traces(
         recorder = RunRecorder()
         replayed = replayer.run(tape, recorder)
         yield maker.make(origin, replayed.tape, recorder)
-
-
-class _PathShrinker:
-    """Watches replays of tapes. Its own coverage map is cleared before each, so that it shows that one alone."""
-
-    def __init__(self, replayer: Replayer, targets: Sequence[Target], deadline: float) -> None:
-        self._replayer = replayer
-        self._deadline = deadline
-        self._coverage = _native.CoverageMap()
-        places = [(target.name, target.path, target.is_package) for target in targets]
-        # At the novelty level, a branch that once went both ways reports only one of them.
-        self._monitor = _native.Monitor(self._coverage, places, level="counts")
-        self._covered: set[int] = set()
-
-    def start(self) -> None:
-        self._monitor.start()
-
-    def stop(self) -> None:
-        self._monitor.stop()
-
-    def path(self, number: int, tape: _native.Tape) -> ShrunkPath | None:
-        """Return the path that ``tape`` becomes; None when it is none."""
-        if monotonic() >= self._deadline:
-            return ShrunkPath(number, tape, finished=False)
-        try:
-            first, again = self._replay(tape), self._replay(tape)
-        except KeyboardInterrupt:
-            self._deadline = -math.inf
-            return ShrunkPath(number, tape, finished=False)
-        # Code that ran only the first time (to fill a cache, to import a module) is not reached by this path.
-        own = first.edges & again.edges - self._covered if first and again else set[int]()
-        if again is None or not own:
-            return None
-
-        def reaches_its_own(replayed: Replayed) -> bool:
-            return replayed.outcome.status is Status.DONE and own.issubset(self._coverage.keys())
-
-        seconds = self._deadline - monotonic()
-        shrunk = self._replayer.shrink_while(
-            again.tape, reaches_its_own, seconds, candidates_max=CANDIDATES_A_PATH, prepare=self._watch_again
-        )
-        if shrunk.interrupted:
-            self._deadline = -math.inf
-        self._covered |= own
-        return ShrunkPath(number, shrunk.tape, shrunk.finished)
-
-    def _watch_again(self) -> None:
-        self._coverage.forget()
-        self._monitor.begin_run(full=True)
-
-    def _replay(self, tape: _native.Tape) -> _ReachedCode | None:
-        """Return what a replay of ``tape`` reaches; None when it does not end well."""
-        self._watch_again()
-        try:
-            replayed = self._replayer.run(tape)
-        except OrdealError:
-            return None
-        except skip_types():
-            return None
-        if replayed.outcome.status is not Status.DONE:
-            return None
-        return _ReachedCode(replayed.tape, set(self._coverage.keys()))
-
-
-class _ReachedCode(msgspec.Struct, frozen=True):
-    """The steps that ran, and the edges that they reached."""
-
-    tape: _native.Tape
-    edges: set[int]
