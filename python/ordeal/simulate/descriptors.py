@@ -93,7 +93,7 @@ class Descriptors:
         return self._open[number]
 
     def is_open(self, number: int) -> bool:
-        """Return whether the number is open."""
+        """Return True if the number is open."""
         return number in self._open
 
     def close(self, number: int) -> None:

@@ -26,7 +26,7 @@ class FixedMount:
     root: str
 
     def answers(self, path: str, where: str) -> bool:
-        """Return whether a path is at the root or below; one that is not absolute is nowhere below a folder."""
+        """Return True if a path is at the root or below; one that is not absolute is nowhere below a folder."""
         return self.root == "/" or (path.startswith("/") and f"{where}/".startswith(f"{self.root}/"))
 
 

@@ -85,7 +85,7 @@ class FileSystem:
         return self.read(path).decode("utf-8")
 
     def exists(self, path: AnyPath) -> bool:
-        """Return whether there is a file or folder of that name."""
+        """Return True if there is a file or folder of that name."""
         try:
             self.node(absolute(path))
         except OSError:
@@ -286,7 +286,7 @@ class FileSystem:
             folder = node if node is not None else self._disk.new_folder(folder, name, durable=True)
 
     def is_readonly(self, where: str) -> bool:
-        """Return whether a fault of the path forbids writing."""
+        """Return True if a fault of the path forbids writing."""
         return self._faults.get(where) == "readonly"
 
     def check_space(self, where: str) -> None:

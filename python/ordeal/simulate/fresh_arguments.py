@@ -105,7 +105,7 @@ class FreshMain:
 
 
 def is_async(function: Callable[..., Any]) -> bool:
-    """Return whether a function is a coroutine function, or a generator of that kind."""
+    """Return True if a function is a coroutine function, or a generator of that kind."""
     return inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function)
 
 

@@ -153,7 +153,7 @@ def _filled(marked: CodeType, running: CodeType, call: Callable[[int], Callable[
 
 
 def _is_own(code: CodeType) -> bool:
-    """Return whether the code runs as a part of the enclosing function."""
+    """Return True if the code runs as a part of the enclosing function."""
     return code.co_name == "<genexpr>"
 
 
@@ -164,7 +164,7 @@ _SHAPE = (
 
 
 def _is_same(one: CodeType, other: CodeType) -> bool:
-    """Return whether two code objects do the same. Python's own comparison also compares columns."""
+    """Return True if two code objects do the same. Python's own comparison also compares columns."""
     return (
         all(getattr(one, part) == getattr(other, part) for part in _SHAPE)
         and len(one.co_consts) == len(other.co_consts)

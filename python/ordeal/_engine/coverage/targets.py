@@ -69,12 +69,12 @@ class Target(msgspec.Struct, frozen=True):
 
 
 def is_within(module: str, names: Iterable[str]) -> bool:
-    """Return whether ``module`` is one of ``names``, or in such a package."""
+    """Return True if ``module`` is one of ``names``, or in such a package."""
     return any(module == name or module.startswith(f"{name}.") for name in names)
 
 
 def is_compiled(file: Path) -> bool:
-    """Return whether Python runs an extension module instead of the source file next to it."""
+    """Return True if Python runs an extension module instead of the source file next to it."""
     return any((file.parent / name).exists() for name in _compiled_forms(file.stem))
 
 

@@ -107,7 +107,7 @@ class Bucketer:
 
 @lru_cache(maxsize=_PLACES_MAX)
 def _is_machinery(path: str) -> bool:
-    """Return whether frames of this file are never the place where a test or its target failed."""
+    """Return True if frames of this file are never the place where a test or its target failed."""
     return path.startswith(_machinery_places())
 
 
@@ -137,7 +137,7 @@ def user_frames(error: BaseException) -> list[tuple[CodeType, int]]:
 
 
 def is_raised_by_program(error: BaseException) -> bool:
-    """Return whether code outside the machinery raised ``error`` itself, and not because a fault is broken."""
+    """Return True if code outside the machinery raised ``error`` itself, and not because a fault is broken."""
     tb = error.__traceback__
     path = ""
     while tb is not None:
@@ -175,7 +175,7 @@ def step_of(bucket: str) -> str:
 
 
 def falls_into(seen: str, bucket: str) -> bool:
-    """Return whether a run that failed in ``seen`` belongs to ``bucket``, which may lack the breaking step.
+    """Return True if a run that failed in ``seen`` belongs to ``bucket``, which may lack the breaking step.
 
     The bucket of an invariant that another step breaks each time lacks it.
     """
@@ -183,7 +183,7 @@ def falls_into(seen: str, bucket: str) -> bool:
 
 
 def is_in_bucket(error: BaseException, bucket: str, seen: str = "") -> bool:
-    """Return whether some Bucketer names ``bucket`` for ``error``: for when its targets are no longer known.
+    """Return True if some Bucketer names ``bucket`` for ``error``: for when its targets are no longer known.
 
     ``seen`` is the bucket that another one names for it, with the step that broke an invariant; optional.
     """
@@ -218,12 +218,12 @@ def _bucket_at(error: BaseException, place: tuple[CodeType, int] | None) -> str:
 
 
 def ends_process(error_type: str, bucket: str) -> bool:
-    """Return whether runs with this failure end their process, or must be ended with it, and so need their own."""
+    """Return True if runs with this failure end their process, or must be ended with it, and so need their own."""
     return bucket.endswith(HUNG) or error_type in CRASHES
 
 
 def is_killed(bucket: str) -> bool:
-    """Return whether runs in ``bucket`` end their process by SIGKILL."""
+    """Return True if runs in ``bucket`` end their process by SIGKILL."""
     return bucket.startswith(f"{ProcessKilledError.__name__}({signal.SIGKILL.name})")
 
 

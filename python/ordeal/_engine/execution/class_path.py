@@ -77,7 +77,7 @@ def load_object(path: str) -> Any:
 
 
 def is_loaded(found: Any) -> bool:
-    """Whether ``load_class`` returned this: it was named by a path, not given as an object."""
+    """Return True if ``load_class`` returned this: it was named by a path, not given as an object."""
     try:
         return found in _loaded
     except TypeError:
@@ -211,7 +211,10 @@ def _is_machine(value: object) -> bool:
 
 
 def is_named(given: object) -> bool:
-    """Whether ``given`` itself has a class path: a class, a function, or what was loaded by one, such as a partial."""
+    """Return True if ``given`` itself has a class path.
+
+    A class, a function, or what was loaded by one, such as a partial.
+    """
     if isinstance(given, type) or inspect.isfunction(given):
         return True
     return is_loaded(given)

@@ -120,7 +120,7 @@ class RunListener:
 
     @property
     def learns_each_step(self) -> bool:
-        """Return whether every new step of this run must be reported here."""
+        """Return True if every new step of this run must be reported here."""
         return True
 
     @property

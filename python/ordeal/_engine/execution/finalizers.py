@@ -48,14 +48,14 @@ _DEPTH_MAX = 8
 
 
 def touches_only_itself(cls: type) -> bool:
-    """Return whether the ``__del__`` of a class only reads and sets attributes of its object, as its code says."""
+    """Return True if the ``__del__`` of a class only reads and sets attributes of its object, as its code says."""
     if any(_member(cls, hook) is not getattr(object, hook) for hook in _HOOKS) or _member(cls, "__getattr__"):
         return False
     return _is_harmless(cls, "__del__", None, _DEPTH_MAX)
 
 
 def _is_harmless(cls: type, name: str, after: type | None, depth: int) -> bool:
-    """Return whether a method, found behind ``after`` in the order of classes if given, touches only its object."""
+    """Return True if a method, found behind ``after`` in the order of classes if given, touches only its object."""
     owner = next(_owners(cls, name, after), None)
     method = vars(owner)[name] if owner is not None else None
     if not isinstance(method, FunctionType) or depth == 0 or method.__code__.co_argcount != 1:

@@ -425,7 +425,7 @@ class _RemoteStepSource:
         self._line.send(REJECT)
 
     def draws_again(self) -> bool:
-        """Return whether the arguments of the step should be drawn again."""
+        """Return True if the arguments of the step should be drawn again."""
         return bool(self._line.ask(AGAIN))
 
 

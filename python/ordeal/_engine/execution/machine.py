@@ -111,12 +111,12 @@ def _faults_of(cls: type[RuleBasedStateMachine]) -> list[Fault]:
 
 
 def class_path(given: MachineFactory, cls: type) -> str:
-    """``module:Class`` of what the user gave, as traces and reports name it."""
+    """Return ``module:Class`` of what the user gave, as traces and reports name it."""
     return path_of(given if is_named(given) else cls)
 
 
 def is_importable(given: MachineFactory, path: str) -> bool:
-    """Return whether another process can import what the user gave by ``path``, which ``class_path`` returned."""
+    """Return True if another process can import what the user gave by ``path``, which ``class_path`` returned."""
     module, _, name = path.partition(":")
     return is_named(given) and module != "__main__" and "<" not in name
 
@@ -207,7 +207,7 @@ _OF_CONSTANTS = ("LOAD_CONST", "LOAD_COMMON_CONSTANT", "RETURN_CONST")
 
 
 def returns_nothing(function: Any) -> bool:
-    """Return whether each way through a function written in Python returns None."""
+    """Return True if each way through a function written in Python returns None."""
     code = getattr(inspect.unwrap(function), "__code__", None)
     if code is None or code.co_flags & (inspect.CO_GENERATOR | inspect.CO_ASYNC_GENERATOR):
         return False

@@ -303,7 +303,7 @@ class RunRecorder(Observer):
         return [*self.needed, made, *lines, *checks, f"{self.state}.teardown(){_comment(self._hits_in_teardown or [])}"]
 
     def written(self) -> bytes:
-        """What was recorded, for a recorder of another process."""
+        """Return what was recorded, for a recorder of another process."""
         rows = [(s.kind, s.name, s.active_faults, s.text, s.draws, s.result, s.hits) for s in self.steps]
         is_made = self._machine is not None
         return msgspec.json.encode((rows, self.program, self.needed, self._active, is_made, self.struck))
@@ -338,7 +338,7 @@ def _attribute_of(rule: Rule, cls: type) -> str:
 
 
 def _asks_hypothesis(function: Any) -> bool:
-    """Return whether a rule calls ``note``, ``event``, ``target`` or the like, which raise outside of a test."""
+    """Return True if a rule calls ``note``, ``event``, ``target`` or the like, which raise outside of a test."""
     function = inspect.unwrap(function)
     if not isinstance(function, FunctionType):
         return False
@@ -398,7 +398,7 @@ def render(value: Any) -> str:
 
 
 def is_quick(value: Any) -> bool:
-    """Return whether the text of a value is made by Python alone, and at once: no limit of time is needed."""
+    """Return True if the text of a value is made by Python alone, and at once: no limit of time is needed."""
     kind = type(value)
     if kind is int:
         return bool(-(1 << 60) < value < 1 << 60)

@@ -158,7 +158,7 @@ class AssertionReader(RunRecorder):
 
 
 def is_plain_assertion(error: BaseException) -> bool:
-    """Return whether ``error`` comes from an ``assert`` whose values nobody has written into its message."""
+    """Return True if ``error`` comes from an ``assert`` whose values nobody has written into its message."""
     return type(error) is AssertionError and not written_assertion(error) and bool(user_frames(error))
 
 

@@ -269,7 +269,7 @@ def _docstring(trace: Trace) -> str:
 
 
 def _comes_true(function: _Function, name: str, trace: Trace) -> bool:
-    """Return whether the function, run here and now, ends as the trace says."""
+    """Return True if the function, run here and now, ends as the trace says."""
     space: dict[str, Any] = {"__name__": "ordeal_generated_test"}
     with warnings.catch_warnings():
         # Some functions of Hypothesis only warn outside its runs, and pytest may treat warnings as errors.

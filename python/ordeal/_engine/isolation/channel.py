@@ -42,7 +42,7 @@ class Channel:
         self.sender = 0
 
     def identify_senders(self) -> None:
-        """From here on let Linux name the sender of each message. Nothing may have been sent before."""
+        """Let Linux name the sender of each message from now on. Nothing may have been sent before."""
         self._end.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
         self._identifies_senders = True
 
@@ -118,7 +118,7 @@ class Channel:
         self._end.settimeout(seconds)
 
     def has_message(self) -> bool:
-        """Return whether receiving would not wait: a part of a message is there, or the connection is broken."""
+        """Return True if receiving would not wait: a part of a message is there, or the connection is broken."""
         watched = select.poll()
         watched.register(self._end, select.POLLIN)
         return bool(watched.poll(0))

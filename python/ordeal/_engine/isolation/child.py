@@ -142,7 +142,7 @@ class Child:
         return said
 
     def has_ended(self) -> bool:
-        """Return whether the process and all that it started have ended."""
+        """Return True if the process and all that it started have ended."""
         if self.exit_status is None and self._is_over(0):
             self._reap()
         return self.exit_status is not None

@@ -166,7 +166,7 @@ class HangPolicy:
         return max(self._grown * self.looks_for, self._slowest_run)
 
     def hurried(self) -> AbstractContextManager[None]:
-        """Suspect steps during the block, which is a search."""
+        """Suspect steps of hanging during the block, which is a search."""
         return self._with(self.patience if self.is_short else self._limit)
 
 

@@ -28,7 +28,7 @@ WOKEN_SHARE = 0.5
 
 
 def _used() -> tuple[float, int]:
-    """The CPU time of this process, and its number of voluntary context switches."""
+    """Return the CPU time of this process, and its number of voluntary context switches."""
     usage = getrusage(RUSAGE_SELF)
     return usage.ru_utime + usage.ru_stime, usage.ru_nvcsw
 
@@ -217,7 +217,7 @@ class Watchdog:
         return None
 
     def lower(self, limit_now: Callable[[], float], seconds_min: float) -> None:
-        """From now on, let a step take what ``limit_now`` returns, at least ``seconds_min`` and at most its limit."""
+        """Let each step from now on take what ``limit_now`` returns, from ``seconds_min`` to its limit."""
         self._limit_now = limit_now
         if self._limit > 0:
             self._tick_max = max(min(self._limit, seconds_min) / TICKS_PER_LIMIT, TICK_SECONDS_MIN)

@@ -173,7 +173,7 @@ class StoreClient:
         return self._traces.get(bucket)
 
     def is_shrunk(self, bucket: str) -> bool:
-        """Return whether others have said of their trace of ``bucket`` that it is shrunk."""
+        """Return True if others have said of their trace of ``bucket`` that it is shrunk."""
         return self._shrunk.get(bucket, False)
 
     def leave(self) -> None:

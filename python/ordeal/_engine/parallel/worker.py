@@ -78,7 +78,7 @@ class ByRuns:
             pass
 
     def is_due(self, runs: int, has_entries: Callable[[], bool]) -> bool:
-        """Return whether the round is over after this many runs."""
+        """Return True if the round is over after this many runs."""
         del has_entries
         if self._before + runs < self._next:
             return False
@@ -97,7 +97,7 @@ class ByClock:
         self._look = 0.0  # when to ask for entries next: asking costs more than reading the clock
 
     def is_due(self, runs: int, has_entries: Callable[[], bool]) -> bool:
-        """Return whether it is time. Asked before each run."""
+        """Return True if it is time. Asked before each run."""
         del runs
         now = monotonic()
         if now < self._look:
@@ -320,7 +320,7 @@ class _Worker(SearchListener):
     # -- others -------------------------------------------------------------------------------------------------------
 
     def _has_entries(self) -> bool:
-        """Return whether there are entries to receive, or to send to somebody."""
+        """Return True if there are entries to receive, or to send to somebody."""
         job = self._job
         return job.exchanges_early and (
             bool(self._counters.entries_wait) or self._search.session.checkpoints_saved != self._reported_checkpoints

@@ -218,7 +218,7 @@ class WorkerPool:
 
     @property
     def goes_on(self) -> bool:
-        """Return whether a worker is still running."""
+        """Return True if a worker is still running."""
         return any(worker.over is None for worker in self._workers)
 
     def poll(self, seconds: float, deadline: float) -> None:
@@ -365,7 +365,7 @@ class WorkerPool:
                 child.close()
 
     def _hangs(self, worker: _PoolWorker, stall: ProcessStall, child: Child) -> bool:
-        """Return whether a process hangs in code of the user's, where it cannot interrupt that itself.
+        """Return True if a process hangs in code of the user's, where it cannot interrupt that itself.
 
         A short search waits for one step of each rule less than its limit, and hardly for others: see ``HangPolicy``.
         """
@@ -521,7 +521,7 @@ class WorkerPool:
             self._start(worker, deadline)
 
     def _has_idled(self, worker: _PoolWorker) -> bool:
-        """Return whether no run of this worker finished although there was time."""
+        """Return True if no run of this worker finished although there was time."""
         runs = worker.runs_before + self._counters[worker.number].runs
         return runs <= 1 and monotonic() - worker.started >= IDLE_SECONDS
 

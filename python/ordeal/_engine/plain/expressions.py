@@ -149,7 +149,7 @@ _PLAIN = (
 
 
 def is_plain(value: object) -> bool:
-    """Return whether a value is what it says, so that it is never known by what gave it."""
+    """Return True if a value is what it says, so that it is never known by what gave it."""
     kind = type(value)
     if kind is tuple or kind is frozenset:
         return all(is_plain(item) for item in value)  # type: ignore[attr-defined]
@@ -235,7 +235,7 @@ class Expressions:
             self._texts[id(value)] = _Known(value, expression)
 
     def is_text(self, value: object) -> bool:
-        """Return whether the code under test gave this text."""
+        """Return True if the code under test gave this text."""
         return type(value) in (str, bytes) and id(value) in self._texts
 
     def known(self, value: object) -> Expression | None:
@@ -244,7 +244,7 @@ class Expressions:
         return None if found is None else found.expression
 
     def is_known(self, value: object) -> bool:
-        """Return whether ``value`` is such an object, or holds one."""
+        """Return True if ``value`` is such an object, or holds one."""
         if id(value) in self._known:
             return True
         if type(value) in (list, tuple):
@@ -255,7 +255,7 @@ class Expressions:
         return owner is not None and id(owner) in self._known
 
     def is_of_target(self, value: object) -> bool:
-        """Return whether the code under test gave ``value``, or holds it in a module."""
+        """Return True if the code under test gave ``value``, or holds it in a module."""
         known = self.known(value)
         return known.is_target if known is not None else self._home(value) is not None
 

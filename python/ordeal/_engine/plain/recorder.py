@@ -88,7 +88,7 @@ class Decision:
 
 
 def is_of_target(operation: Operation | None) -> bool:
-    """Return whether the code under test gave the result of an operation."""
+    """Return True if the code under test gave the result of an operation."""
     return operation is not None and operation.is_target and bool(operation.variable)
 
 
@@ -98,24 +98,24 @@ def value_of(operand: Any) -> Any:
 
 
 def only_looks(function: Any) -> bool:
-    """Return whether a function is a builtin that changes nothing."""
+    """Return True if a function is a builtin that changes nothing."""
     if isinstance(function, types.BuiltinFunctionType) and getattr(function, "__module__", "") == "builtins":
         return function.__name__ not in ("next", "setattr", "delattr")
     return isinstance(function, type) and is_builtin(function)
 
 
 def is_ignored(function: Any) -> bool:
-    """Return whether a call of the function says nothing about the code under test."""
+    """Return True if a call of the function says nothing about the code under test."""
     return isinstance(function, type | types.BuiltinFunctionType) and function in _LOOKS
 
 
 def is_builtin(kind: type) -> bool:
-    """Return whether a class is one of Python's own."""
+    """Return True if a class is one of Python's own."""
     return kind.__module__ == "builtins"
 
 
 def is_machinery(value: Any) -> bool:
-    """Return whether a function, class or module belongs to what runs tests."""
+    """Return True if a function, class or module belongs to what runs tests."""
     owner = getattr(value, "__self__", None)
     home = owner if isinstance(owner, types.ModuleType | type) else type(owner) if owner is not None else value
     name = home.__name__ if isinstance(home, types.ModuleType) else getattr(home, "__module__", "")
@@ -509,7 +509,7 @@ class Recorder:
         return self.expressions.is_known(value) if not is_plain(value) else self.expressions.is_text(value)
 
     def _is_recorded(self, function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> bool:
-        """Return whether a call says anything: it leads into the code under test, or concerns objects from there."""
+        """Return True if a call says anything: it leads into the code under test, or concerns objects from there."""
         try:
             return self._says_something(function, args, kwargs)
         except Exception:  # noqa: BLE001 - objects of the user's may raise anything when they are looked at
@@ -559,7 +559,7 @@ class Recorder:
         return self._is_target(str(getattr(function, "__module__", "") or ""))
 
     def _is_of_target_class(self, kind: type) -> bool:
-        """Return whether a class or a base of it belongs to the code under test: a test may derive from one."""
+        """Return True if a class or a base of it belongs to the code under test: a test may derive from one."""
         return any(self._is_target(str(base.__module__)) for base in kind.__mro__[:-1])
 
     # -- small parts

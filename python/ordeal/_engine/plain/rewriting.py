@@ -35,7 +35,7 @@ class Rewriter(ast.NodeTransformer):
 
     @staticmethod
     def _is_private(name: str) -> bool:
-        """Return whether Python mangles the name in a class."""
+        """Return True if Python mangles the name in a class."""
         return name.startswith("__") and not name.endswith("__")
 
     # -- expressions

@@ -298,7 +298,7 @@ def _path_to(value: Any, result: Any, depth: int = 0) -> str:
 
 
 def _is_same(one: Any, other: Any) -> bool:
-    """Return whether two plain values are the same; everything else is by identity."""
+    """Return True if two plain values are the same; everything else is by identity."""
     if one is other:
         return True
     if type(one) is not type(other):

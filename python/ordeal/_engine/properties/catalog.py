@@ -46,7 +46,7 @@ class SiteCatalog(msgspec.Struct, frozen=True):
     unreadable: list[tuple[str, str]]
 
     def count(self, status: SiteStatus) -> int:
-        """How many sites have the status."""
+        """Return how many sites have the status."""
         return sum(entry.status is status for entry in self.entries)
 
     @property

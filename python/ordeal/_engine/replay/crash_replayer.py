@@ -87,16 +87,16 @@ class CrashReader:
         )
 
     def is_running(self, journal: mmap) -> bool:
-        """Return whether the process seems to run code of the user's."""
+        """Return True if the process seems to run code of the user's."""
         record = self._record(journal)
         return record is None or not _is_idle(record)
 
     def hangs(self, journal: mmap, stall: ProcessStall) -> bool:
-        """Return whether the process has made no progress for too long: a step has its limit, all else has more."""
+        """Return True if the process has made no progress for too long: a step has its limit, all else has more."""
         return stall.hangs() and (self.is_running(journal) or stall.seconds_still() > IDLE_SECONDS_MAX)
 
     def is_in_step(self, journal: mmap) -> bool:
-        """Return whether the process seems to run a step."""
+        """Return True if the process seems to run a step."""
         record = self._record(journal)
         return record is not None and record.stage == "step"
 
@@ -152,7 +152,7 @@ class ProcessStall:
         self._since = self._clock.seconds()
 
     def hangs(self) -> bool:
-        """Return whether the process has been at the same step for too long."""
+        """Return True if the process has been at the same step for too long."""
         return self.seconds_still() > self._seconds
 
     def seconds_still(self) -> float:

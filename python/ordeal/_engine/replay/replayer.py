@@ -157,7 +157,7 @@ class Replayer:
     def shrink_hang(
         self, tape: _native.Tape, bucket: str, seconds: float, tick: Callable[[ShrinkProgress], None] | None = None
     ) -> ShrinkResult | None:
-        """Like ``shrink``, for a rule that takes its whole limit: here it has less, and only the result takes it all.
+        """Shrink the trace of a rule that takes its whole limit: each try has less, and only the result takes it all.
 
         If the result takes less, and ``tape`` does not, the limits grow and another attempt begins with ``tape``, until
         the time is over. Returns None if ``tape`` takes less, too.
@@ -264,7 +264,7 @@ class Replayer:
         return {self._driver.faults[fault].name: necessary for fault, necessary in ablation.verdicts()}
 
     def _fails_in(self, bucket: str, tape: _native.Tape, deadline: float) -> bool:
-        """Return whether a run of ``tape`` fails in ``bucket``; a run that asks to be skipped does not."""
+        """Return True if a run of ``tape`` fails in ``bucket``; a run that asks to be skipped does not."""
         try:
             seen = self._execute(TimedReplay(_native.Replay(tape), deadline))[1]
         except skip_types():
@@ -295,5 +295,5 @@ class Replayer:
 
 
 def _timed_out(replayed: Replayed) -> bool:
-    """Return whether a rule took all the time that it had."""
+    """Return True if a rule took all the time that it had."""
     return type_name(type(replayed.outcome.error)) == RuleTimeoutError.__name__

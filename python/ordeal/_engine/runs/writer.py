@@ -93,7 +93,7 @@ class RunWriter:
     # -- what happens -------------------------------------------------------------------------------------------------
 
     def begun(self, version: str, classes: Sequence[str], options: Mapping[str, Any]) -> None:
-        """The session begins."""
+        """Record that the session begins."""
         self._classes = [short(name) for name in classes]
         run_id = "" if self.folder is None else short(self.folder.name)
         self._add(
@@ -110,7 +110,7 @@ class RunWriter:
         self._write_status("running")
 
     def class_started(self, test_class: str) -> None:
-        """The search of a class begins."""
+        """Record that the search of a class begins."""
         self._class, self._latest = short(test_class), _NO_FIGURES
         self._shrinking.clear()
         self._edges = self._told = 0
@@ -147,7 +147,7 @@ class RunWriter:
         self._told = len(found)
 
     def shrinking(self, snapshot: ShrinkSnapshot) -> None:
-        """A candidate was tried."""
+        """Record that shrinking has tried a candidate."""
         if snapshot.number not in self._shrinking:
             self._shrinking.add(snapshot.number)
             self._add(
@@ -157,7 +157,7 @@ class RunWriter:
             )
 
     def class_done(self, result: ExplorationResult) -> None:
-        """The search of a class is over, and its failures are shrunk."""
+        """Record that the search of a class is over, and its failures are shrunk."""
         now = self._elapsed()
         self._add(_progress_of(self._latest, now))
         for seed in result.seed_replays:
@@ -202,7 +202,7 @@ class RunWriter:
         self._write_status("running")
 
     def finished(self, document: str, exit_code: int, *, interrupted: bool) -> None:
-        """The session is over: write its result, ``document``, and close."""
+        """Write the result of the session, ``document``, and close."""
         if self.folder is not None and not self.trouble:
             self._replace(RESULT, document.encode("utf-8", "backslashreplace"))
         self._add(Finished(elapsed=self._elapsed(), findings=len(self._earlier), exit_code=exit_code), last=True)

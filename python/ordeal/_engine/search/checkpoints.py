@@ -156,7 +156,7 @@ class Checkpoints:
         return machine
 
     def has_fork_server(self, checkpoint: int) -> bool:
-        """Return whether a process holds the state of ``checkpoint``."""
+        """Return True if a process holds the state of ``checkpoint``."""
         return checkpoint in self._fork_servers
 
     def run_forked(
@@ -203,7 +203,7 @@ class Checkpoints:
         return self._copied(run) if self._pays(steps, seconds) else None
 
     def _pays(self, steps: float, seconds: float) -> bool:
-        """Return whether a copy costs less than ``steps``, which take some ``seconds``."""
+        """Return True if a copy costs less than ``steps``, which take some ``seconds``."""
         copy_seconds = self._seconds_copied / self._copied_states if self._copied_states else 0.0
         return self._policy.copying_pays(
             steps=int(steps), seconds=seconds, copy_seconds=copy_seconds, by_steps=self._decides_by_steps
@@ -353,7 +353,7 @@ class Checkpoints:
     # -- fidelity -----------------------------------------------------------------------------------------------------
 
     def is_check_due(self) -> bool:
-        """Return whether to check the run from a kept state that has just ended. Counts it."""
+        """Return True if to check the run from a kept state that has just ended. Counts it."""
         return self._policy.check_copy()
 
     def check(
@@ -431,7 +431,7 @@ class _RunFacts(msgspec.Struct, frozen=True):
     hashes: list[int]
 
     def is_like(self, branch: _RunFacts) -> bool:
-        """Return whether a branch, known only by its last hashes, went the same way."""
+        """Return True if a branch, known only by its last hashes, went the same way."""
         ending = self.hashes[len(self.hashes) - len(branch.hashes) :] if branch.hashes else []
         return (self.status, self.bucket, self.steps, self.fits, ending) == (
             branch.status,

@@ -77,7 +77,7 @@ class Exploration(SearchListener):
             self._settings.progress(self._progress())
 
     def checked(self, finding: Finding, confirmation: Confirmation) -> None:
-        """It is reported at the end, and now to whoever watches."""
+        """Report it at the end, and to listeners now."""
         if self._settings.progress is None or confirmation not in (Confirmation.CONFIRMED, Confirmation.FLAKY):
             return
         if self._search.known.entry_of(finding) is None:

@@ -200,7 +200,7 @@ class FailureIntake:
         return is_known
 
     def _takes_limit(self, finding: Finding, end: RunEnd) -> bool:
-        """Return whether a rule took all its time, where that may decide anything.
+        """Return True if a rule took all its time, where that may decide anything.
 
         Where a number of runs ends the search, nothing that a report shows may depend on the clock.
         """
@@ -263,7 +263,7 @@ class FailureIntake:
             self._driver.release_error(end.outcome)
 
     def _hangs(self, finding: Finding) -> bool:
-        """Return whether a rule that had less time than its limit takes all of it, or as much as the search can wait.
+        """Return True if a rule that had less time than its limit takes all of it, or as much as the search can wait.
 
         What it waited for less than the limit is looked at again when the search is over.
         """

@@ -302,7 +302,7 @@ class Sample:
         self._next = 1
 
     def takes(self, run_id: int, kept: list[Any]) -> bool:
-        """Return whether to keep a run, after making room for it: every second of too many goes."""
+        """Return True if to keep a run, after making room for it: every second of too many goes."""
         if run_id < self._next:
             return False
         if len(kept) >= KEPT_MAX:

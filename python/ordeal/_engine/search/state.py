@@ -193,7 +193,7 @@ class SessionState:
     def load_part(
         self, path: Path, part: tuple[Header, bytes], progress: SearchProgress, monitor: _native.Monitor | None
     ) -> None:
-        """Like ``resume``, from a part of the state that was read from ``path``."""
+        """Resume from a part of the state that was read from ``path``."""
         header, engine = part
         check_same_exploration(path, header, self._settings)
         try:

@@ -65,7 +65,7 @@ class StateReader:
         return found, types, walk.aliases
 
     def is_plain(self, machine: RuleBasedStateMachine) -> bool:
-        """Return whether to find out what there is to see runs no code of the program: it has no hook for that."""
+        """Return True if to find out what there is to see runs no code of the program: it has no hook for that."""
         kind = type(machine)
         return not (
             hasattr(kind, HOOK)

@@ -200,7 +200,7 @@ class Findings:
         return Confirmation.CONFIRMED
 
     def takes_long(self, known: Finding) -> bool:
-        """Return whether what fails like ``known`` takes as long as many other runs: it hangs, or ends its process.
+        """Return True if what fails like ``known`` takes as long as many other runs: it hangs, or ends its process.
 
         Asked once for each bucket, since runs that meet a known failure are many.
         """
@@ -271,7 +271,7 @@ class KnownFailures:
         return self._by_bucket(finding.bucket) or self._by_text(finding.error)
 
     def claim(self, finding: Finding) -> bool:
-        """Return whether an entry names the failure of a run. It counts by that entry, where a text names it.
+        """Return True if an entry names the failure of a run. It counts by that entry, where a text names it.
 
         Other failures in its bucket may have another message, and are not known.
         """

@@ -336,7 +336,7 @@ def _shrink(
 
 
 def _resists(replayer: Replayer, finding: Finding) -> bool:
-    """Return whether the first candidates all fail to shrink it: most seeds were shrunk before they were saved."""
+    """Return True if the first candidates all fail to shrink it: most seeds were shrunk before they were saved."""
     shrinker = _native.Shrinker(finding.tape)
     for _ in range(PROBES):
         candidate = shrinker.candidate()

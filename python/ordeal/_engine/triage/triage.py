@@ -62,7 +62,7 @@ class Others(Protocol):
         """Return their shortest trace of it, as unchecked JSON, if there is one."""
 
     def is_shrunk(self, bucket: str) -> bool:
-        """Return whether this trace is said to be shrunk."""
+        """Return True if this trace is said to be shrunk."""
 
 
 class Listener(Protocol):
@@ -291,7 +291,7 @@ class Triage:
         self._listener.note(f"Shrinking of {each.finding.bucket} stopped after {limit}, before its trace was minimal.")
 
     def _is_suspected(self, finding: Finding) -> bool:
-        """Return whether the search did not wait for its whole limit."""
+        """Return True if the search did not wait for its whole limit."""
         return finding.is_timeout and finding.seed is None and self._setup.driver.limits.is_short
 
     def _was_lost(self, each: _FindingInTriage) -> bool:

@@ -109,7 +109,7 @@ class DatagramEndpoint(asyncio.DatagramTransport):
         self.close()
 
     def is_closing(self) -> bool:
-        """Return whether this end is closed."""
+        """Return True if this end is closed."""
         return self._is_closing
 
     def get_protocol(self) -> asyncio.BaseProtocol:

@@ -67,7 +67,7 @@ class Links:
         """Whether any link may be cut: False for certain is what most packets meet."""
 
     def is_cut(self, source: str, target: str) -> bool:
-        """Return whether nothing that ``source`` sends reaches ``target``."""
+        """Return True if nothing that ``source`` sends reaches ``target``."""
         return self._cuts.get((source, target), 0) > 0
 
     def cut(self, links: Iterable[Link]) -> None:

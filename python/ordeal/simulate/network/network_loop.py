@@ -65,7 +65,7 @@ class SimulatedServer(asyncio.AbstractServer):
         return self._loop
 
     def is_serving(self) -> bool:
-        """Return whether the server accepts connections."""
+        """Return True if the server accepts connections."""
         return not self._is_closed and self in self._loop.servers
 
     async def start_serving(self) -> None:
@@ -128,7 +128,7 @@ class SimulatedServer(asyncio.AbstractServer):
             self._waiters.clear()
 
     def accepts(self, host: str, address: Address) -> bool:
-        """Return whether a connection to this address of a host reaches the server."""
+        """Return True if a connection to this address of a host reaches the server."""
         return host == host_name(self.life) and any(_leads_to(address, own) for own in self.addresses)
 
 
@@ -270,7 +270,7 @@ class NetworkLoop(SystemLoop):
         return host, ("127.0.0.1" if host == own else "", address[1])
 
     def is_cut(self, source: str, target: str) -> bool:
-        """Return whether nothing gets from one host to another now."""
+        """Return True if nothing gets from one host to another now."""
         return source != target and self.links.is_cut(source, target)
 
     async def _answered(self, source: str, target: str) -> None:

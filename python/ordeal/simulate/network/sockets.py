@@ -29,7 +29,7 @@ _FENCED = (
 
 
 def is_ip(host: str) -> bool:
-    """Return whether a host is given by its address, and not by its name."""
+    """Return True if a host is given by its address, and not by its name."""
     try:
         ipaddress.ip_address(host)
     except ValueError:
@@ -127,7 +127,7 @@ class SimulatedSocket:
         self._timeout = None if flag else 0.0
 
     def getblocking(self) -> bool:
-        """Return whether it blocks."""
+        """Return True if it blocks."""
         return self._timeout != 0.0
 
     def settimeout(self, value: float | None) -> None:

@@ -124,7 +124,7 @@ class StreamTransport(transports._FlowControlMixin):
             self._send(lambda: self.peer._arrive(b""))
 
     def can_write_eof(self) -> bool:
-        """Return whether each direction can be closed alone, as TLS does not allow it."""
+        """Return True if each direction can be closed alone, as TLS does not allow it."""
         return "sslcontext" not in self._shown
 
     def _send(self, arrive: Callable[[], None]) -> None:
@@ -278,7 +278,7 @@ class StreamTransport(transports._FlowControlMixin):
             self._loop.call_soon(self._deliver)
 
     def is_reading(self) -> bool:
-        """Return whether the protocol gets what arrives."""
+        """Return True if the protocol gets what arrives."""
         return not self._is_reading_paused and not self._is_closing
 
     # The end
@@ -323,7 +323,7 @@ class StreamTransport(transports._FlowControlMixin):
         self._is_closing = self._is_lost = True
 
     def is_closing(self) -> bool:
-        """Return whether this end is closed or about to be."""
+        """Return True if this end is closed or about to be."""
         return self._is_closing
 
     def get_protocol(self) -> asyncio.BaseProtocol:

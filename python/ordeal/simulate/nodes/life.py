@@ -81,7 +81,7 @@ class Life(_native.LifeState):
         return self._held_until == math.inf
 
     def keeps_back(self, handle: events.Handle) -> bool:
-        """Return whether a callback may not run now: for ever if the life has ended, else until the node goes on.
+        """Return True if a callback may not run now: for ever if the life has ended, else until the node goes on.
 
         The loop asks only where something is not as usual.
         """
@@ -97,7 +97,7 @@ class Life(_native.LifeState):
         return False
 
     def _is_next(self, handle: events.Handle) -> bool:
-        """Return whether a callback is the first of those that were freed; makes it ready again if it has to wait."""
+        """Return True if a callback is the first of those that were freed; makes it ready again if it has to wait."""
         freed = self._freed
         while freed and freed[0]._cancelled:
             freed.popleft()

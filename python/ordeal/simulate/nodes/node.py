@@ -26,7 +26,7 @@ _REAL_ENDINGS = (".py", ".pyc", ".so", ".pyd")
 
 @cache
 def is_real(where: str) -> bool:
-    """Return whether a path is that of Python, a library or a source, which every node has."""
+    """Return True if a path is that of Python, a library or a source, which every node has."""
     return where.endswith(_REAL_ENDINGS) or where.startswith(_REAL_FOLDERS)
 
 
@@ -42,7 +42,7 @@ class NodeDisks:
         return None if life is None else life.disk
 
     def answers(self, _path: str, where: str) -> bool:
-        """Return whether a path is on the disk of a node."""
+        """Return True if a path is on the disk of a node."""
         return not is_real(where)
 
 

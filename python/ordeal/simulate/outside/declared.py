@@ -60,7 +60,7 @@ class Declared:
 
 
 def is_missing(answer: object) -> bool:
-    """Return whether ``find`` found nothing."""
+    """Return True if ``find`` found nothing."""
     return answer is _MISSING
 
 

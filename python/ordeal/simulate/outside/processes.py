@@ -45,7 +45,7 @@ class _Stdin(asyncio.WriteTransport):
     write_eof = abort = close
 
     def is_closing(self) -> bool:
-        """Return whether the pipe is closed."""
+        """Return True if the pipe is closed."""
         return self._is_closing
 
 
@@ -79,7 +79,7 @@ class _Printed(asyncio.ReadTransport):
             self._process.soon(self.end)
 
     def is_closing(self) -> bool:
-        """Return whether the pipe is closed."""
+        """Return True if the pipe is closed."""
         return self._is_closing
 
 
@@ -215,5 +215,5 @@ class SimulatedProcess(asyncio.SubprocessTransport):
                 self._pipes[number].close()
 
     def is_closing(self) -> bool:
-        """Return whether the process has ended."""
+        """Return True if the process has ended."""
         return self._code is not None

@@ -39,7 +39,7 @@ class NodeFault:
     longest: float
 
     def strikes(self, name: str) -> bool:
-        """Return whether it may strike the node of this name."""
+        """Return True if it may strike the node of this name."""
         return fnmatch.fnmatchcase(name, self.nodes)
 
 
@@ -131,7 +131,7 @@ class Cancel:
     private: bool = False
 
     def strikes(self, name: str, *, is_client: bool) -> bool:
-        """Return whether a task with this name may be cancelled; ``is_client`` says that the test made it."""
+        """Return True if a task with this name may be cancelled; ``is_client`` says that the test made it."""
         if self.tasks in (CLIENTS, ALL):
             return is_client or self.tasks == ALL
         return fnmatch.fnmatchcase(name, self.tasks) or fnmatch.fnmatchcase(name.rpartition("#")[0], self.tasks)

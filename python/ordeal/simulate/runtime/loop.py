@@ -245,7 +245,7 @@ class SimulationLoop(_native.ReadyQueue, NetworkLoop):  # type: ignore[misc]
         return record
 
     def _may_be_struck(self, coroutine: Any, name: str, is_client: bool) -> tuple[bool, bool]:
-        """Return whether a new task is private to what has made it, and whether a fault may cancel it."""
+        """Return True if a new task is private to what has made it, and whether a fault may cancel it."""
         if is_client and not self.interruptions.strikes_private():
             is_client = not is_made_by_library(coroutine)
             self._test = self._test or running_test()
@@ -292,7 +292,7 @@ class SimulationLoop(_native.ReadyQueue, NetworkLoop):  # type: ignore[misc]
         return _LOOP_ACTOR if task is None else self.record_of(task).name
 
     def allows(self, what: str) -> bool:
-        """Return whether the run may do what a simulation rules out, such as ``"time.sleep"``."""
+        """Return True if the run may do what a simulation rules out, such as ``"time.sleep"``."""
         return what in self._allowed
 
     def sleep_through(self, seconds: float) -> None:

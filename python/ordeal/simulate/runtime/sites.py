@@ -51,7 +51,7 @@ _sites: dict[tuple[int, int], tuple[CodeSite, CodeType]] = {}
 
 
 def is_program(code: CodeType) -> bool:
-    """Return whether code is neither Python's nor ordeal's own."""
+    """Return True if code is neither Python's nor ordeal's own."""
     known = _is_program.get(id(code))
     if known is None:
         path = code.co_filename
@@ -63,12 +63,12 @@ def is_program(code: CodeType) -> bool:
 
 
 def is_of_project(path: Any) -> bool:
-    """Return whether a file is neither Python's, nor ordeal's, nor that of an installed library."""
+    """Return True if a file is neither Python's, nor ordeal's, nor that of an installed library."""
     return isinstance(path, str) and not path.startswith(("<frozen", OWN_FOLDER, *_STANDARD, *_INSTALLED))
 
 
 def is_own(code: CodeType) -> bool:
-    """Return whether code belongs to ordeal."""
+    """Return True if code belongs to ordeal."""
     return code.co_filename.startswith(OWN_FOLDER)
 
 
@@ -78,7 +78,7 @@ def _has_metadata(folder: Path) -> bool:
 
 
 def is_installed(code: CodeType) -> bool:
-    """Return whether code belongs to a library: it lies where packages are installed, and not where one is written."""
+    """Return True if code belongs to a library: it lies where packages are installed, and not where one is written."""
     known = _is_installed.get(id(code))
     if known is None:
         path = Path(code.co_filename)
@@ -94,7 +94,7 @@ def is_installed(code: CodeType) -> bool:
 
 
 def is_made_by_library(coroutine: Any) -> bool:
-    """Return whether the task that is being made for a coroutine is a library's own: both are a library's."""
+    """Return True if the task that is being made for a coroutine is a library's own: both are a library's."""
     code = getattr(coroutine, "cr_code", None)
     if code is None or not is_installed(code):
         return False
@@ -103,7 +103,7 @@ def is_made_by_library(coroutine: Any) -> bool:
 
 
 def is_made_by_target(coroutine: Any, test: CodeType | None) -> bool:
-    """Return whether a task is one that the target of a test makes for itself when the test calls it.
+    """Return True if a task is one that the target of a test makes for itself when the test calls it.
 
     Both are of one module that is not the test's, or of one class that is not the test's.
     """
@@ -140,14 +140,14 @@ def _makers() -> Iterator[CodeType]:
 
 
 def refers_to(value: object, target: object) -> bool:
-    """Return whether a variable with this value leads to an object: it is that, or a collection that holds it."""
+    """Return True if a variable with this value leads to an object: it is that, or a collection that holds it."""
     if type(value) is dict:
         return any(each is target for each in value.values())
     return value is target or (type(value) in (list, tuple, set) and any(each is target for each in value))  # type: ignore[attr-defined]
 
 
 def is_asyncio(code: CodeType) -> bool:
-    """Return whether code belongs to asyncio."""
+    """Return True if code belongs to asyncio."""
     return code.co_filename.startswith(_ASYNCIO)
 
 

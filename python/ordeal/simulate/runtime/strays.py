@@ -59,14 +59,14 @@ def _owner(record: TaskRecord, records: Sequence[TaskRecord]) -> TaskRecord | No
 
 
 def _has_shared(owner: TaskRecord) -> bool:
-    """Return whether something still refers to a plain future that was cancelled with a task."""
+    """Return True if something still refers to a plain future that was cancelled with a task."""
     return any(
         not isinstance(each, asyncio.Task) and sys.getrefcount(each) > _REFERENCES_ALONE for each in owner.owned or ()
     )
 
 
 def _is_awaited(record: TaskRecord, owner: TaskRecord) -> bool:
-    """Return whether a task awaited a struck task itself, or one that did: who does so asks for its cancellation."""
+    """Return True if a task awaited a struck task itself, or one that did: who does so asks for its cancellation."""
     if not owner.strikes or record.met is None:
         return False
     return any(each is owner or _is_awaited(each, owner) for each in _records_of(_cancelled_in(record.met)))

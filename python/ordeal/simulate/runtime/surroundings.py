@@ -310,7 +310,7 @@ _TASKS = {asyncio.Task, SimulationTask}
 
 
 def _is_forgotten(future: Any) -> bool:
-    """Return whether a future has an error that nothing has asked for, and that it does not keep for nobody.
+    """Return True if a future has an error that nothing has asked for, and that it does not keep for nobody.
 
     Streams have one that they silence as they are freed.
     """
@@ -320,7 +320,7 @@ def _is_forgotten(future: Any) -> bool:
 
 
 def _leaves_node(event: str, arguments: tuple[Any, ...]) -> bool:
-    """Return whether a node that opens this leaves its disk."""
+    """Return True if a node that opens this leaves its disk."""
     place = arguments[0] if arguments else ""
     if event != "open":
         return place != ":memory:"

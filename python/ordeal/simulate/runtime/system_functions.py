@@ -186,7 +186,7 @@ class _Poll:
 
 
 def _is_zero(arguments: tuple[Any, ...], place: int) -> bool:
-    """Return whether a time-out is given, and is 0: then nothing is waited for."""
+    """Return True if a time-out is given, and is 0: then nothing is waited for."""
     return len(arguments) > place and isinstance(arguments[place], int | float) and arguments[place] == 0
 
 

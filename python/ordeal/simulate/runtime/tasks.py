@@ -115,7 +115,7 @@ class SimulationTask(_native.Numbered, asyncio.Task[Any]):
 
 
 def is_shielded(task: asyncio.Task[Any]) -> bool:
-    """Return whether the task is protected by ``asyncio.shield`` from the cancellation of its waiters."""
+    """Return True if the task is protected by ``asyncio.shield`` from the cancellation of its waiters."""
     callbacks: Any = getattr(task, "_callbacks", None)
     return bool(callbacks) and any(getattr(each[0], "__code__", None) is _SHIELD for each in callbacks)
 
@@ -159,7 +159,7 @@ def stepped_task(callback: Any) -> asyncio.Task[Any] | None:
 
 
 def is_cancellation(future: Any) -> bool:
-    """Return whether a future that is done raises CancelledError: it was cancelled, or gathers what was."""
+    """Return True if a future that is done raises CancelledError: it was cancelled, or gathers what was."""
     return future.cancelled() or isinstance(getattr(future, "_exception", None), asyncio.CancelledError)
 
 
@@ -210,11 +210,11 @@ class Interruptions:
         """How many of them were cancelled there."""
 
     def strikes(self, name: str, is_client: bool) -> bool:
-        """Return whether a task with this name may be cancelled."""
+        """Return True if a task with this name may be cancelled."""
         return bool(self._cancels) and any(fault.strikes(name, is_client=is_client) for fault in self._cancels)
 
     def strikes_private(self) -> bool:
-        """Return whether it does not matter for a task of the test whether it is private."""
+        """Return True if it does not matter for a task of the test whether it is private."""
         return any(fault.private for fault in self._cancels) or all(fault.tasks != CLIENTS for fault in self._cancels)
 
     def aim_at_start(self, record: TaskRecord) -> None:
@@ -225,7 +225,7 @@ class Interruptions:
             self._decide(record, _START, IN_WINDOW + 1)
 
     def _is_known(self, task: asyncio.Task[Any]) -> bool:
-        """Return whether the test itself refers to a task, which it could then cancel."""
+        """Return True if the test itself refers to a task, which it could then cancel."""
         main: asyncio.Task[Any] | None = self._loop._main
         own = [] if main is None else [frame for frame in frames_of(main.get_coro()) if is_program(frame.f_code)][:1]
         return any(refers_to(value, task) for frame in own for value in locals_of(frame).values())
@@ -303,7 +303,7 @@ class Interruptions:
         record.met = future if future is not None and is_cancellation(future) else None
 
     def _is_spared(self, record: TaskRecord) -> bool:
-        """Return whether a task is shielded or private, and no fault names it: what waits for it cannot cancel it."""
+        """Return True if a task is shielded or private, and no fault names it: what waits for it cannot cancel it."""
         if record.is_private and self._is_known(record.task):
             record.is_private = False
         if not (record.is_private or is_shielded(record.task)):

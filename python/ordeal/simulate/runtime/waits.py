@@ -131,12 +131,12 @@ def _where(record: TaskRecord, frames: Sequence[FrameType]) -> str:
 
 
 def _is_of_user(frame: FrameType) -> bool:
-    """Return whether a frame is neither Python's, nor ordeal's, nor that of an installed library."""
+    """Return True if a frame is neither Python's, nor ordeal's, nor that of an installed library."""
     return is_program(frame.f_code) and not is_installed(frame.f_code)
 
 
 def waits_for_tasks(task: asyncio.Task[Any]) -> bool:
-    """Return whether a task waits for the end of others, and not for a future that one of them would set."""
+    """Return True if a task waits for the end of others, and not for a future that one of them would set."""
     future: Any = getattr(task, "_fut_waiter", None)
     return isinstance(future, asyncio.Task) or bool(getattr(future, "_children", None))
 
@@ -187,7 +187,7 @@ def _is_lost(future: object, frames: Sequence[FrameType]) -> bool:
 
 
 def _leads(holder: object, waiting: set[int]) -> bool:
-    """Return whether an object that refers to a future belongs to somebody else than ``waiting`` frames, or us."""
+    """Return True if an object that refers to a future belongs to somebody else than ``waiting`` frames, or us."""
     if type(holder) is FrameType:
         return id(holder) not in waiting and not is_own(holder.f_code)
     if type(holder) in FRAMES:
@@ -269,7 +269,7 @@ class _HolderSearch:
         self._frames = {id(frame) for record in waiting for frame in frames_of(record.task.get_coro())}
 
     def is_reachable(self, task: asyncio.Task[Any]) -> bool:
-        """Return whether something that may still run leads to what a task waits for, or to the task itself."""
+        """Return True if something that may still run leads to what a task waits for, or to the task itself."""
         layer: list[Any] = [_future_of(task)] if self._is_end else [_future_of(task), task]
         seen = {id(each) for each in layer}
         for _ in range(_DEPTH_MAX):
@@ -288,7 +288,7 @@ class _HolderSearch:
         return True
 
     def _is_idle(self, holder: object) -> bool:
-        """Return whether it is a task that has ended or waits as well, or belongs to one."""
+        """Return True if it is a task that has ended or waits as well, or belongs to one."""
         if type(holder) is BuiltinMethodType:
             holder = holder.__self__  # what wakes a task
         if _is_one(holder, asyncio.Task):
@@ -303,12 +303,12 @@ class _HolderSearch:
 
 
 def _is_all_of(holder: object, layer: list[Any]) -> bool:
-    """Return whether it holds just what is asked about, for the call that asks."""
+    """Return True if it holds just what is asked about, for the call that asks."""
     return type(holder) is tuple and len(holder) == len(layer) and all(map(operator.is_, holder, layer))
 
 
 def _may_run(holder: object, targets: list[Any]) -> bool:
-    """Return whether it is what runs code, or where such may look: a frame, a task, a callback, a module, the loop."""
+    """Return True if it is what runs code, or where such may look: a frame, a task, a callback, a module, the loop."""
     if _is_one(holder, asyncio.Handle):
         handle: Any = holder
         return not handle.cancelled()
@@ -322,5 +322,5 @@ def _may_run(holder: object, targets: list[Any]) -> bool:
 
 
 def _is_one(holder: object, *kinds: type) -> bool:
-    """Return whether it is an instance, without asking it: it is the program's, and may answer anything."""
+    """Return True if it is an instance, without asking it: it is the program's, and may answer anything."""
     return issubclass(type(holder), kinds)

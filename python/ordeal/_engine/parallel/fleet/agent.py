@@ -70,7 +70,7 @@ class _Lease:
         self.since = time.monotonic()
 
     def has_ended(self, record: Record) -> bool:
-        """Return whether this member is to stop, from the launcher's record, which was read just now."""
+        """Return True if this member is to stop, from the launcher's record, which was read just now."""
         state = text_of(record, "state")
         if state in ("stopping", "ended"):
             return True
@@ -157,7 +157,7 @@ class Agent:
         return self._board.get(LAUNCHER), self._board.get(member_key(self._number))
 
     def _take_up(self, launcher: Record, former: Record) -> float:
-        """Go on where a former attempt at this member ended, and return how much time is left."""
+        """Continue where a former attempt at this member ended, and return how much time is left."""
         is_done = text_of(former, "state") in ("ended", "failed") and text_of(former, "stopped") != "interrupted"
         # Otherwise the same job was submitted once more.
         if former and not is_done and text_of(former, "job") in ("", self._record["job"]):

@@ -250,7 +250,7 @@ class RunningFleet:
         self._note("The members took longer than they may, and were stopped.")
 
     def _is_told_to_stop(self) -> bool:
-        """Return whether `ordeal fleet stop` has written over the launcher's record."""
+        """Return True if `ordeal fleet stop` has written over the launcher's record."""
         try:
             return text_of(self._board.get(LAUNCHER), "state") == "stopping"
         except BoardError:

@@ -67,7 +67,7 @@ class MemberTask:
         return ExplorationOptions().with_arguments(**{**self.init, **self.run, "max_time": self.seconds, **changes})
 
     def enter(self) -> None:
-        """Go to the folder of the project, if it is here, and import its modules before all others."""
+        """Change to the folder of the project, if it is here, and import its modules before all others."""
         folder = next((each for each in self.path if Path(each).is_dir()), None)
         if folder is not None:
             os.chdir(folder)
