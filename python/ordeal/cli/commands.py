@@ -266,6 +266,16 @@ def doctor() -> None:
 
 
 @_command(
+    "Exit code: 0, 2 for wrong use.",
+)
+def env() -> None:
+    """Print what there is here: versions, what works, what is switched.
+
+    To be added to a report of a bug in ordeal. The value of ORDEAL_STORE, which may hold a password, is left out.
+    """
+
+
+@_command(
     "Exit code: 0 without findings, 1 with a finding, 2 for wrong use or when an entry could not be explored, "
     "130 when interrupted before anything was found.",
     _argument("classes", "[CLASS]...", many=True),

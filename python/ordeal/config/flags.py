@@ -207,6 +207,12 @@ class DoctorFlags(HealthConfig):
     verbose: bool = switch("-v, --verbose", "Show the checks that passed")
 
 
+class EnvFlags(Table):
+    """How ``ordeal env`` prints."""
+
+    json: bool = switch("--json", "Print it as JSON")
+
+
 class FleetFlags(Table):
     """What ``ordeal fleet`` does with the fleet in the store ``url``; None for that of the environment."""
 
@@ -329,6 +335,7 @@ _TABLES: dict[str, tuple[type[Table], ...]] = {
     "dashboard": (DashboardFlags,),
     "diff": (DiffFlags,),
     "doctor": (DoctorFlags,),
+    "env": (EnvFlags,),
     "fleet": (FleetFlags,),
     "gate": (GateFlags,),
     "init": (InitFlags,),

@@ -58,6 +58,7 @@ Many hosts:
 
 Set up:
   completion  Print the script that completes commands in a shell
+  env         Print what there is here: versions, what works, what is switched
   schema      Print the JSON Schema of the settings, or of a file of a run
 """
 

@@ -5,20 +5,18 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
-import hypothesis
 import msgspec
 
-import ordeal._native as _native
 from ordeal._base.formatting import name_list, one_line
 from ordeal._base.interpreter import run_module
+from ordeal._base.trace_file import versions_now
 from ordeal._tools.doctor.checks import Advice, checks_of, stability
+from ordeal._tools.doctor.env import pytest_plugins
 from ordeal.config.options import DEFAULT_PATH
 from ordeal.config.settings_file import OrdealConfig
 
@@ -111,10 +109,5 @@ def environment(config: OrdealConfig, folder: Path) -> Iterator[Advice]:
 
 def _versions() -> str:
     """Return what runs here, with the plugins that pytest loads."""
-    python = ".".join(map(str, sys.version_info[:3]))
-    plugins = {each.dist.name for each in entry_points(group="pytest11") if each.dist is not None}
-    listed = name_list(sorted(map(one_line, plugins - {"ordeal", "hypothesis"})))
-    return one_line(
-        f"Python {python}, ordeal {_native.__version__}, Hypothesis {hypothesis.__version__}; pytest plugins: {listed}",
-        limit=500,
-    )
+    versions = ", ".join(f"{name} {version}" for name, version in versions_now().items())
+    return one_line(f"{versions}; pytest plugins: {name_list(pytest_plugins())}", limit=500)
