@@ -86,8 +86,10 @@ def keep_from_rewriting(path: str) -> None:
     finder.find_spec = classmethod(find_spec)  # type: ignore[assignment, method-assign]
 
 
-def watch(tool: int, paths: set[str], found: Callable[[str, int], None]) -> Callable[[], None]:
-    """Call ``found`` with the file and the number of each line of these files that runs, once until a restart.
+def watch(tool: int, paths: set[str], found: Callable[[str, int], None], *, every: bool = False) -> Callable[[], None]:
+    """Call ``found`` with the file and the number of each line of these files that runs.
+
+    That is once until a restart, or ``every`` time: where few lines run between two restarts, this costs less.
 
     Return what restarts it. Only the code of these files pays for it: another function costs one event, when it first
     runs, and none of the code that ran since the last restart is looked at again but theirs.
@@ -109,7 +111,7 @@ def watch(tool: int, paths: set[str], found: Callable[[str, int], None]) -> Call
             ran[id(code)] = code
             found(path, code.co_firstlineno)
         found(path, line)
-        return disable
+        return None if every else disable
 
     def restart() -> None:
         for code in ran.values():

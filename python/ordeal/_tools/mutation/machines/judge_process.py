@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import gc
-import mmap
 import os
 import resource
 import signal
@@ -35,7 +34,6 @@ from ordeal.errors import OrdealError
 BATCH = 100
 #: How many findings of a batch are reported at a time: the original runs once for all of them.
 GROUP = 50
-_NUMBER_BYTES = 8
 _SPOILT = "the trace that notices it fails on the original afterwards"
 #: What a rule may take in a replay: mutants that hang are judged so often that the usual limit takes too long.
 RULE_SECONDS = 0.2
@@ -161,7 +159,7 @@ class Judge:
 
         def run(say: Say) -> None:
             self._null([judging[number] for number in sorted(judging)], say)
-            self._judge_batch(forced, say, _At())
+            self._judge_batch(forced, say)
 
         ended = next(run_jobs([Job(run, 0, _MEASURING_SECONDS)], 1))
         failed = next((each["failed"] for each in ended.said if "failed" in each), None)
@@ -186,18 +184,17 @@ class Judge:
         say({"failed": failed})
 
     def _job(self, mutants: list[Mutant]) -> Job:
-        at = _At()
-        # It begins again with each group of verdicts. A rule that hangs is given its limit once, and then more of it.
+        # It begins again with each mutant. A rule that hangs is given its limit once, and then more of it; after a group
+        # each trace that noticed one runs on the original.
         slowest = max(sum(each.seconds for each, _ in self._judging(mutant)) for mutant in mutants)
-        group = min(GROUP, len(mutants))
-        wall = 10.0 + 20 * slowest + group * (3 * slowest + (1 + PATIENCE) * max(self._limits))
-        return Job(lambda say: self._judge_batch(mutants, say, at), 0, wall, (mutants, at))
+        wall = 10.0 + (20 + min(GROUP, len(mutants))) * slowest + (1 + PATIENCE) * max(self._limits)
+        return Job(lambda say: self._judge_batch(mutants, say), 0, wall, mutants)
 
     def _bench(self, machine: int, patience: int = 1, turns: TurnLimit | None = None) -> TraceReplayer:
         limit = self._limits[machine] * patience
         return self._benches[machine].limited(limit, turns, max(each.turns for each in self._kept))
 
-    def _judge_batch(self, mutants: list[Mutant], say: Say, at: _At) -> None:
+    def _judge_batch(self, mutants: list[Mutant], say: Say) -> None:
         """Judge mutants, and say what is found of some at a time: the original is asked once for all of these."""
         send_output_to(os.devnull)
         signal.signal(signal.SIGPROF, signal.SIG_DFL)
@@ -206,7 +203,7 @@ class Judge:
         batch = Batch(benches, self._bench, turns.watch)
         group: list[MachineFinding] = []
         for number, mutant in enumerate(mutants):
-            at.set(number)
+            say({"at": number})  # whoever began the fork must know it when the fork has died
             chosen, runs = self._judging(mutant), len(self._covering(mutant))
             signal.setitimer(signal.ITIMER_PROF, 2.0 + 50 * sum(each.seconds for each, _ in chosen))
             group.append(batch.finding(self._live, self._sources[mutant.shown], mutant, chosen, runs))
@@ -223,7 +220,7 @@ class Judge:
 
     def _take(self, ended: Ended) -> Iterator[list[Mutant]]:
         """Say the verdicts of a batch; yield what is left of it, without the mutant that ended its process."""
-        mutants, last = ended.job.tag
+        mutants: list[Mutant] = ended.job.tag
         done = _findings(ended)
         if done:
             self._say({"findings": done})
@@ -237,7 +234,8 @@ class Judge:
             if others := [each for each in rest if each.id not in spoilt]:
                 yield others
             return
-        at = mutants[max(last.number, len(done))]
+        last = max((each["at"] for each in ended.said if "at" in each), default=0)
+        at = mutants[max(last, len(done))]
         rest.remove(at)
         if len(mutants) > 1:
             # It may only have met what another mutant left behind: it is judged again, alone.
@@ -252,22 +250,6 @@ class Judge:
 
     def _tell(self, finding: MachineFinding) -> None:
         self._say({"findings": [msgspec.to_builtins(finding)]})
-
-
-class _At:
-    """The number of the mutant that a fork judges now: whoever began the fork knows it when the fork has died."""
-
-    def __init__(self) -> None:
-        self._shared = mmap.mmap(-1, _NUMBER_BYTES)
-
-    def set(self, number: int) -> None:
-        """Write it, in the fork."""
-        self._shared[:] = number.to_bytes(_NUMBER_BYTES)
-
-    @property
-    def number(self) -> int:
-        """What was written last; 0 at first."""
-        return int.from_bytes(self._shared[:])
 
 
 def _findings(ended: Ended) -> list[Message]:

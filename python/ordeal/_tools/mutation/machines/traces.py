@@ -6,7 +6,6 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from types import CodeType
 from typing import Any, override
 
 import msgspec
@@ -22,7 +21,7 @@ from ordeal._engine.trace_view.values import StateReader
 from ordeal._hypothesis.machines import Invariant, Rule, holds
 from ordeal._native import monotonic
 from ordeal._tools.mutation.forks import Say
-from ordeal._tools.mutation.interpreters.sitecustomize import real_path
+from ordeal._tools.mutation.interpreters.sitecustomize import watch
 from ordeal._tools.mutation.machines.bench import Step, StepWatch, TraceReplayer
 from ordeal._tools.mutation.machines.evidence import attribute_of
 from ordeal._tools.mutation.machines.turns import TurnLimit
@@ -33,6 +32,9 @@ from ordeal.faults import Fault
 
 #: How many states are looked at in all, evenly over the steps of the traces.
 STATES_MAX = 600
+
+
+Lines = set[tuple[str, int]]
 
 
 class ReadWatch(Observer):
@@ -118,25 +120,18 @@ def reads_of(bench: TraceReplayer, tapes: list[_native.Tape]) -> tuple[dict[str,
 
 
 class StepLines(StepWatch):
-    """Notes the lines from ``start`` to ``stop``; ``hits`` has the steps of each, as bits.
-
-    A step has few lines, so an event for each time that one runs costs less than to ask for all of them again.
-    """
+    """Notes the lines from ``start`` to ``stop``; ``hits`` has the steps of each, as bits."""
 
     def __init__(self, paths: set[str]) -> None:
         super().__init__()
         self._paths = paths
         self._tool = needed_tool("`ordeal mutate`")
-        self._ran: set[tuple[CodeType, int]] = set()
+        self._ran: Lines = set()
         self.hits: dict[tuple[str, int], int] = {}
 
     def start(self) -> None:
         """Begin."""
-        events = sys.monitoring.events
-        sys.monitoring.use_tool_id(self._tool, "ordeal mutate steps")
-        sys.monitoring.register_callback(self._tool, events.PY_START, self._on_start)
-        sys.monitoring.register_callback(self._tool, events.LINE, self._on_line)
-        sys.monitoring.set_events(self._tool, events.PY_START)
+        watch(self._tool, self._paths, lambda path, line: self._ran.add((path, line)), every=True)
         sys.monitoring.restart_events()
 
     def stop(self) -> None:
@@ -162,26 +157,14 @@ class StepLines(StepWatch):
     def _take(self) -> None:
         ran, self._ran = self._ran, set()
         step = 1 << len(self.rules) - 1
-        for code, line in ran:
-            place = real_path(code.co_filename), line
+        for place in ran:
             self.hits[place] = self.hits.get(place, 0) | step
-
-    def _on_start(self, code: CodeType, _offset: int) -> Any:
-        if real_path(code.co_filename) in self._paths:
-            sys.monitoring.set_local_events(self._tool, code, sys.monitoring.events.LINE)
-            self._ran.add((code, code.co_firstlineno))
-        return sys.monitoring.DISABLE
-
-    def _on_line(self, code: CodeType, line: int) -> None:
-        self._ran.add((code, line))
 
 
 #: Different seeds lead into different parts of a machine.
 EXPLORATIONS = 3
 #: How many files of a folder are read.
 SAVED_MAX = 500
-
-Lines = set[tuple[str, int]]
 
 
 class JudgingTrace(msgspec.Struct):
