@@ -102,7 +102,9 @@ def negate(source: Source, node: ast.AST) -> Iterator[Change]:
     tests += node.ifs if isinstance(node, ast.comprehension) else []
     for test in tests:
         span = source.span(test)
-        yield Change(test, span, f"(not ({source.part(span)}))")
+        text = source.part(span)
+        is_one = isinstance(test, ast.Name | ast.Attribute | ast.Call | ast.Subscript)
+        yield Change(test, span, f"not {text}" if is_one else f"not ({text})")
 
 
 def return_none(source: Source, node: ast.AST) -> Iterator[Change]:
@@ -118,10 +120,11 @@ def _replaced(source: Source, node: ast.expr, new: str) -> Change:
 
 
 def boundary(source: Source, node: ast.AST) -> Iterator[Change]:
-    """Yield an integer to the next one and to the one before."""
+    """Yield an integer to the next one and to the one before, to the base that it is written in."""
     if isinstance(node, ast.Constant) and type(node.value) is int:
+        written = {"0x": hex, "0o": oct, "0b": bin}.get(source.part(source.span(node))[:2].lower(), str)
         for new in (node.value + 1, node.value - 1):
-            yield _replaced(source, node, str(new) if new >= 0 else f"({new})")
+            yield _replaced(source, node, written(new) if new >= 0 else f"({new})")
 
 
 def constant(source: Source, node: ast.AST) -> Iterator[Change]:
