@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import math
 import os
@@ -30,6 +31,8 @@ MEMORY_MIB = 1024
 _SAID_BYTES_MAX = 1 << 26
 #: How many times as many forks may exist as run at a time, the others asleep; and how often they are looked at.
 _ASLEEP_FACTOR, _ASLEEP_SECONDS = 4, 0.25
+#: pytest has a dozen open where tests run.
+_OURS_FROM = 100
 
 
 class _ForkLimits:
@@ -190,6 +193,13 @@ def run_jobs(jobs: Iterable[Job], at_once: int) -> Iterator[Ended]:
                 yield _ended(running.pop(handle), is_late=not is_over)
 
 
+def out_of_the_way(handle: int) -> int:
+    """Move a descriptor of ours behind those that a program or pytest may know by their numbers."""
+    moved = fcntl.fcntl(handle, fcntl.F_DUPFD_CLOEXEC, _OURS_FROM)
+    os.close(handle)
+    return moved
+
+
 def wait_in_parent() -> bool:
     """Fork this process. Return True in the fork, which ends with its parent, and False in the parent once it ended."""
     parent = os.getpid()
@@ -202,7 +212,7 @@ def wait_in_parent() -> bool:
 
 
 def _begun(job: Job) -> _Fork:
-    here, there = os.pipe()
+    here, there = map(out_of_the_way, os.pipe())
     os.set_blocking(here, False)
     # Here it costs a tenth of what it would in the fork, which copies each page that it touches.
     memory = max(memory_limit.data_bytes(), _ForkLimits.original) + (_ForkLimits.memory_mib << 20)
@@ -217,7 +227,7 @@ def _begun(job: Job) -> _Fork:
     signal.pthread_sigmask(signal.SIG_SETMASK, before)
     os.close(there)
     now = monotonic()
-    return _Fork(job, apart, os.pidfd_open(apart.pid), here, now + job.wall, looked=now)
+    return _Fork(job, apart, out_of_the_way(os.pidfd_open(apart.pid)), here, now + job.wall, looked=now)
 
 
 def _be(job: Job, pipe: int, before: set[int | signal.Signals], memory: int) -> NoReturn:

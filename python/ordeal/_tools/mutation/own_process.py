@@ -15,7 +15,7 @@ from typing import Any
 
 from ordeal._base.interpreter import start
 from ordeal._native import monotonic
-from ordeal._tools.mutation.forks import Message, Say
+from ordeal._tools.mutation.forks import Message, Say, out_of_the_way
 from ordeal._tools.mutation.sandbox import NoVerdictError, Sandbox, end_all, enter
 
 _PART_BYTES = 1 << 16
@@ -67,8 +67,7 @@ def judging(module: str, order: bytes, here: Sandbox, until: float | None = None
 
 def begun() -> tuple[bytes, Say]:
     """Begin as a judge: end with who asked, print nothing. Return the order, and what sends an answer."""
-    order, answers = Path(sys.argv[1]).read_bytes(), int(sys.argv[2])
-    os.set_inheritable(answers, False)
+    order, answers = Path(sys.argv[1]).read_bytes(), out_of_the_way(int(sys.argv[2]))
     enter(sys.argv[4], int(sys.argv[3]))
     sys.dont_write_bytecode = True
     send_output_to(os.devnull)

@@ -147,7 +147,8 @@ def _refuse(say: Say, refused: Refused) -> None:
 
 def _silent_pytest(arguments: list[str], plugins: list[Any], tests: Sequence[str] = ()) -> None:
     same_chance()
-    with NamedTemporaryFile() as said:
+    with NamedTemporaryFile(delete_on_close=False) as said:
+        said.close()
         send_output_to(said.name)
         code = pytest.main(arguments, plugins=plugins)
         if code not in (0, 5):

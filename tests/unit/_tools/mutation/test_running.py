@@ -327,6 +327,19 @@ def test_a_loop_that_ends_is_no_timeout(tmp_path: Path) -> None:
     assert found == {"f arithmetic": ("survived", "swap"), "g arithmetic": ("timeout", "swap")}
 
 
+def test_no_descriptor_of_ours_is_in_the_place_of_one_of_pytest(tmp_path: Path) -> None:
+    """The third is no file in plain pytest. Where it was one of ours, what asks for it was killed."""
+    program = """
+        import os
+        def is_file(path):
+            path = str(path)
+            return os.path.isfile(path)
+    """
+    tests = "from shop import is_file\ndef test_it(): assert is_file(__file__) and not is_file(3)\n"
+    found, _ = judged(tmp_path, program, tests, "delete_statement", workers=1)
+    assert found == {"is_file delete_statement": ("survived", "swap")}
+
+
 @pytest.mark.parametrize("options", ["-p no:xdist", "-n 2", "-p no:cacheprovider", "-p no:randomly", ""])
 def test_it_is_judged_where_plain_pytest_passes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: str) -> None:
     (tmp_path / "pytest.ini").write_text(f"[pytest]\naddopts = {options}\n")

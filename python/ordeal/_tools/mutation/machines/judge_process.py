@@ -184,8 +184,8 @@ class Judge:
         say({"failed": failed})
 
     def _job(self, mutants: list[Mutant]) -> Job:
-        # It begins again with each mutant. A rule that hangs is given its limit once, and then more of it; after a group
-        # each trace that noticed one runs on the original.
+        # It begins again with each mutant. A rule that hangs is given its limit once, and then more of it; after a
+        # group each trace that noticed one runs on the original.
         slowest = max(sum(each.seconds for each, _ in self._judging(mutant)) for mutant in mutants)
         wall = 10.0 + (20 + min(GROUP, len(mutants))) * slowest + (1 + PATIENCE) * max(self._limits)
         return Job(lambda say: self._judge_batch(mutants, say), 0, wall, mutants)
