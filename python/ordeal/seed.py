@@ -149,17 +149,12 @@ def _from_environment() -> int:
     name, value = environment() or ("", FRESH)
     if value == FRESH:
         seed = fresh()
-        _announce(seed)
+        print(f"ordeal seed: {seed:#x} (replay with ORDEAL_SEED={seed:#x})", file=sys.stderr)
         return seed
     try:
         return parse(value)
     except ConfigError as error:
         raise wrong_variable(name, error) from None
-
-
-def _announce(seed: int) -> None:
-    """Show the user of a program outside pytest which random seed it uses."""
-    print(f"ordeal seed: {seed:#x} (replay with ORDEAL_SEED={seed:#x})", file=sys.stderr)
 
 
 def _shown(text: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import asdict
@@ -44,21 +44,27 @@ def reliability_lines(report: PropertyReport) -> list[str]:
     met = summary["cells"] - summary["not_exercised"]
     cells = counted(summary["cells"], "cell")
     return [
-        *(_cell_line(row) for row in coverage["rows"]),
+        *(
+            f"  {row['status']}  {one_line(f'{row["operation"]} under {row["fault"]}: {row["name"]} ({row["type"]})')}"
+            for row in coverage["rows"]
+        ),
         "",
         f"  {met} of {cells} exercised, {summary['failed']} failed",
     ]
-
-
-def _cell_line(row: Mapping[str, Any]) -> str:
-    return f"  {row['status']}  {one_line(f'{row["operation"]} under {row["fault"]}: {row["name"]} ({row["type"]})')}"
 
 
 def explored_properties(results: Sequence[PropertyResult], cells: Sequence[ReliabilityCell]) -> list[str]:
     """Return the properties and cells of an exploration, those that did not pass first; nothing without any."""
     lines: list[str] = []
     if results:
-        rows = [(_status_of(result), result.summary, result.details) for result in results]
+        rows = [
+            (
+                "NOT REACHED" if each.type == "reachable" and not each.hits else each.evidence_status,
+                each.summary,
+                each.details,
+            )
+            for each in results
+        ]
         lines += [f"Properties: {_figures([status for status, _, _ in rows])}"]
         lines += capped([f"  {line}" for line in _by_status(rows)], _PROPERTIES_MAX)
     if cells:
@@ -66,10 +72,6 @@ def explored_properties(results: Sequence[PropertyResult], cells: Sequence[Relia
         lines += [f"Operations under faults: {_figures([status for status, _, _ in rows])}"]
         lines += capped([f"  {line}" for line in _by_status(rows)], _PROPERTIES_MAX)
     return lines
-
-
-def _status_of(result: PropertyResult) -> str:
-    return "NOT REACHED" if result.type == "reachable" and not result.hits else result.evidence_status
 
 
 def _figures(statuses: Sequence[str]) -> str:

@@ -109,7 +109,11 @@ class SourceWriter:
             return writer(value, depth + 1)
         if issubclass(kind, Enum):
             return self._enum_member(value, depth + 1)
-        if issubclass(kind, type) or kind is type(_sized) or (kind is type(len) and not _has_owner(value)):
+        if (
+            issubclass(kind, type)
+            or kind is type(_sized)
+            or (kind is type(len) and isinstance(value.__self__, types.ModuleType | None))
+        ):
             return self._named(value)
         package = kind.__module__.partition(".")[0]
         if package in ("numpy", "pandas") and package in sys.modules:
@@ -353,10 +357,6 @@ def _is_of_this_process(path: str) -> bool:
 
 def _loaded(module: str, name: str) -> Any:
     return getattr(sys.modules.get(module), name, None)
-
-
-def _has_owner(function: Any) -> bool:
-    return not isinstance(function.__self__, types.ModuleType | None)
 
 
 def without_folders(text: str) -> str:

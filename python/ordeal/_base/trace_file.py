@@ -165,7 +165,15 @@ class Trace:
             "seed": self.seed,
             "test_class": self.test_class,
             "from_checkpoint": self.from_checkpoint,
-            "steps": [_step_record(step) for step in self.steps],
+            "steps": [
+                {
+                    **_step_content(step),
+                    "params": _params_record(step),
+                    "active_faults": list(step.active_faults),
+                    "draws": list(step.draws),
+                }
+                for step in self.steps
+            ],
             "failure": None if self.failure is None else asdict(self.failure),
             "edges_discovered": self.edges_discovered,
             "rule_timeout": self.rule_timeout,
@@ -388,15 +396,6 @@ def _params_record(step: TraceStep) -> dict[str, Any]:
     if step.kind == SWARM:
         return dict(step.params)
     return step.text or {name: repr(value) for name, value in step.params.items()}
-
-
-def _step_record(step: TraceStep) -> dict[str, Any]:
-    return {
-        **_step_content(step),
-        "params": _params_record(step),
-        "active_faults": list(step.active_faults),
-        "draws": list(step.draws),
-    }
 
 
 class _Head(Record, kw_only=True):

@@ -30,18 +30,19 @@ def compile_draw(strategy: SearchStrategy[Any]) -> tuple[Draw, bool]:
         draw = _draw_plain(plain, kind_of(plain))
     except (AttributeError, TypeError, IndexError):
         draw = None  # of this name, and made in another way than those that are known
-    return (_draw_generic(strategy), True) if draw is None else (draw, False)
+    return (lambda run: run.data.draw(strategy), True) if draw is None else (draw, False)
 
 
 def _draw_plain(plain: Any, kind: str) -> Draw | None:
     if kind == "IntegersStrategy":
         low, high = plain.start, plain.end
         is_plain = low is not None and high is not None and is_int64(low) and is_int64(high)
-        return _draw_integers(low, high) if is_plain else None
+        return (lambda run: run.source.integer(low, high, 0)) if is_plain else None
     if kind == "BooleansStrategy":
-        return _draw_boolean
+        return lambda run: bool(run.source.boolean(0.5))
     if kind == "JustStrategy" and not plain._transformations:
-        return _draw_constant(plain.elements[0])
+        value = plain.elements[0]
+        return lambda _run: value
     if kind == "SampledFromStrategy" and not plain._transformations:
         return _draw_sampled(tuple(plain.elements))
     if kind == "Bundle" and not getattr(plain, "_transformations", ()):
@@ -85,18 +86,6 @@ def _made_alike(strategy: SearchStrategy[Any]) -> Any:
 _native.set_compiler_hooks(_compile, _audit, _made_alike)
 
 
-def _draw_integers(low: int, high: int) -> Draw:
-    return lambda run: run.source.integer(low, high, 0)
-
-
-def _draw_boolean(run: Any) -> bool:
-    return bool(run.source.boolean(0.5))
-
-
-def _draw_constant(value: Any) -> Draw:
-    return lambda _run: value
-
-
 def _draw_sampled(elements: tuple[Any, ...]) -> Draw:
     size = len(elements)
     return lambda run: elements[run.source.position(size)]
@@ -112,10 +101,6 @@ def _draw_bundle(name: str, consume: bool) -> Draw:
         return references.pop(at) if consume else references[at]
 
     return draw
-
-
-def _draw_generic(strategy: SearchStrategy[Any]) -> Draw:
-    return lambda run: run.data.draw(strategy)
 
 
 def draws_from_bundle(strategy: object, depth: int = 0) -> bool:

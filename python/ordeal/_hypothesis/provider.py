@@ -155,7 +155,7 @@ class TapeDraws:
                 _nearest(simplest, INT64_MIN, INT64_MAX),
             )
         given = source.recorded(KIND_INTEGER)
-        if isinstance(given, int) and _inside(given, low, high):
+        if isinstance(given, int) and (low is None or low <= given) and (high is None or given <= high):
             return given
         if given is not None:
             source.misalign()
@@ -208,10 +208,6 @@ def _packed(intervals: Any) -> bytes:
     if packed is None:
         packed = intervals.__dict__[_PACKED] = array("I", itertools.chain.from_iterable(intervals.intervals)).tobytes()
     return packed
-
-
-def _inside(value: int, low: int | None, high: int | None) -> bool:
-    return (low is None or low <= value) and (high is None or value <= high)
 
 
 def _nearest(value: int, low: int | None, high: int | None) -> int:

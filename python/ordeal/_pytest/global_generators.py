@@ -47,53 +47,37 @@ class GlobalGenerators:
     @contextmanager
     def seeded(self, seeds: Seeds) -> Iterator[None]:
         """Start each generator from ``seeds(its name)``; restore their states after the block."""
-        steps = {
-            "random": self._seed_random,
-            "numpy": self._seed_numpy,
-            "hypothesis": self._seed_hypothesis,
-            "buggify": self._seed_buggify,
-            REGISTERED: self._seed_registered,
-        }
+        leave = self._leave
         with ExitStack() as undo:
-            for name, step in steps.items():
-                if name not in self._leave:
-                    step(seeds, undo)
+            if "random" not in leave:
+                _start_over(_SHARED, seeds("random"), undo)
+            numpy: Any = sys.modules.get("numpy")
+            if "numpy" not in leave and numpy is not None:
+                drawn = seeds("numpy")
+                undo.callback(numpy.random.set_state, numpy.random.get_state())
+                # numpy takes 32 bits at a time, too few for many tests.
+                numpy.random.seed([drawn & 0xFFFFFFFF, drawn >> 32])
+            if "hypothesis" not in leave:
+                undo.enter_context(forced_seed(seeds("hypothesis")))
+            if "buggify" not in leave:
+                # Its position cannot be read, so afterwards it restarts from its previous seed.
+                undo.callback(self._start_buggify, self._buggify_seed)
+                self._start_buggify(seeds("buggify"))
+            if REGISTERED not in leave:
+                for module, attribute in _KEPT_BY_LIBRARIES:
+                    generator = getattr(sys.modules.get(module), attribute, None)
+                    if generator is not None:
+                        _start_over(generator, seeds(module), undo)
+                if self._registered is None:
+                    self._registered = [each.load() for each in sorted(entry_points(group=_ENTRY_POINTS))]
+                for seed_one in self._registered:
+                    # They can be seeded, but not restored.
+                    seed_one(seeds(REGISTERED) % _REGISTERED_SEEDS)
             yield
-
-    def _seed_random(self, seeds: Seeds, undo: ExitStack) -> None:
-        _start_over(_SHARED, seeds("random"), undo)
-
-    def _seed_numpy(self, seeds: Seeds, undo: ExitStack) -> None:
-        numpy: Any = sys.modules.get("numpy")
-        if numpy is None:
-            return
-        seed = seeds("numpy")
-        undo.callback(numpy.random.set_state, numpy.random.get_state())
-        # numpy takes 32 bits at a time, too few for many tests.
-        numpy.random.seed([seed & 0xFFFFFFFF, seed >> 32])
-
-    def _seed_hypothesis(self, seeds: Seeds, undo: ExitStack) -> None:
-        undo.enter_context(forced_seed(seeds("hypothesis")))
-
-    def _seed_buggify(self, seeds: Seeds, undo: ExitStack) -> None:
-        # Its position cannot be read, so afterwards it restarts from its previous seed.
-        undo.callback(self._start_buggify, self._buggify_seed)
-        self._start_buggify(seeds("buggify"))
 
     def _start_buggify(self, seed: int) -> None:
         self._buggify_seed = seed
         buggify.set_seed(seed)
-
-    def _seed_registered(self, seeds: Seeds, undo: ExitStack) -> None:
-        for module, attribute in _KEPT_BY_LIBRARIES:
-            generator = getattr(sys.modules.get(module), attribute, None)
-            if generator is not None:
-                _start_over(generator, seeds(module), undo)
-        if self._registered is None:
-            self._registered = [each.load() for each in sorted(entry_points(group=_ENTRY_POINTS))]
-        for seed_one in self._registered:
-            # They can be seeded, but not restored.
-            seed_one(seeds(REGISTERED) % _REGISTERED_SEEDS)
 
 
 def _start_over(generator: Any, seed: int, undo: ExitStack) -> None:

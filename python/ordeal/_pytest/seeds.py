@@ -505,9 +505,10 @@ class SeedReplays:
         A machine's own test that fails only as seeds do has been reported with them.
         """
         report = yield
-        if report.when == "call" and report.failed and call.excinfo is not None and self._is_short(item):
-            known = self._known(call.excinfo.value)
-            if known:
+        if report.when == "call" and report.failed and call.excinfo is not None:
+            # The test of a machine, whose replays are listed in short.
+            is_short = bool(self.failing) and item.name == "runTest" and self._config.get_verbosity() < 1
+            if is_short and (known := self._known(call.excinfo.value)):
                 report.longrepr = known_again(known)
                 report.sections.clear()
         if report.when == "call" and isinstance(item, SeedItem) and item.record is not None:
@@ -516,10 +517,6 @@ class SeedReplays:
                 # Otherwise it would name the line of this module that skips.
                 report.longrepr = (str(item.path), None, f"Skipped: {one_line(item.record.reason)}")  # type: ignore[assignment]
         return report
-
-    def _is_short(self, item: pytest.Item) -> bool:
-        """Return True if this is the test of a machine, whose replays are listed in short."""
-        return bool(self.failing) and item.name == "runTest" and self._config.get_verbosity() < 1
 
     def _known(self, error: BaseException) -> int:
         """Return how many failures a test has, if all of them are those of seeds; else 0."""
@@ -552,15 +549,12 @@ class SeedReplays:
         for trouble in self._trouble:
             terminalreporter.line(f"  {one_line(trouble)}")
         if self._records:
-            for line in self._section():
+            for line in seed_section(
+                sorted(self._records, key=lambda record: (record.start, record.path)),
+                verbose=self._config.get_verbosity() > 0,
+                folders={project.start: project.own_seeds for project in self._projects},
+            ):
                 terminalreporter.line(line)
-
-    def _section(self) -> Sequence[str]:
-        return seed_section(
-            sorted(self._records, key=lambda record: (record.start, record.path)),
-            verbose=self._config.get_verbosity() > 0,
-            folders={project.start: project.own_seeds for project in self._projects},
-        )
 
 
 def make_plugin(

@@ -180,21 +180,13 @@ def can_debug() -> bool:
 
 def post_mortem(error: BaseException) -> None:
     """Open the debugger at the frame of the user's code that raised ``error``, until it is quit."""
-    pdb.post_mortem(_own_frames(error.__traceback__))
-
-
-def _own_frames(tb: TracebackType | None) -> TracebackType | None:
-    """Return the traceback from the first to the last frame of the user's code; all of it when there is none."""
-    entries = []
+    entries, tb = [], error.__traceback__
     while tb is not None:
         entries.append(tb)
         tb = tb.tb_next
-    own = [at for at, entry in enumerate(entries) if not _is_machinery(entry)]
-    kept = entries[own[0] : own[-1] + 1] if own else entries
-    for entry in reversed(kept):
+    modules = [str(entry.tb_frame.f_globals.get("__name__", "")) for entry in entries]
+    own = [at for at, module in enumerate(modules) if module.partition(".")[0] not in _MACHINERY]
+    # From the first to the last frame of the user's code; all when there is none.
+    for entry in reversed(entries[own[0] : own[-1] + 1] if own else entries):
         tb = TracebackType(tb, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
-    return tb
-
-
-def _is_machinery(entry: TracebackType) -> bool:
-    return str(entry.tb_frame.f_globals.get("__name__", "")).partition(".")[0] in _MACHINERY
+    pdb.post_mortem(tb)

@@ -134,17 +134,13 @@ def say_error(message: str, hint: str | None = None) -> None:
     """Show ``error: ...`` and its hint on stderr."""
     lines = error_text(message, hint).split("\n")
     words = [line.partition(": ") for line in lines]
-    colours = {"error": "red", "hint": "cyan"}
-    say("\n".join(f"{_bold(word, colours[word])}: {rest}" if word in colours else word for word, _, rest in words))
+    bold = {word: click.style(word, fg=colour, bold=True) for word, colour in (("error", "red"), ("hint", "cyan"))}
+    say("\n".join(f"{bold[word]}: {rest}" if word in bold else word for word, _, rest in words))
 
 
 def show_error(error: OrdealError) -> None:
     """Show an error that the user can correct."""
     say_error(error.message, error.hint)
-
-
-def _bold(word: str, colour: str) -> str:
-    return click.style(word, fg=colour, bold=True)
 
 
 def is_terminal() -> bool:

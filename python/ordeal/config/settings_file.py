@@ -149,13 +149,10 @@ def _refuse_unknown_sections(document: Mapping[str, Any], source: str) -> None:
             continue
         home = next((section for section, cls in SECTIONS.items() if name in keys_of(cls)), None)
         if home is not None and not isinstance(document[name], dict):
-            raise refusal(f"key `{name}` in {source} is outside a section", f"put it below {_header(home)}")
+            header = "[[tests]]" if home == "tests" else f"[{home}]"
+            raise refusal(f"key `{name}` in {source} is outside a section", f"put it below `{header}`")
         hint = _known_hint(name, [*SECTIONS], "sections")
         raise refusal(f"unknown section [{name}] in {source}", hint)
-
-
-def _header(section: str) -> str:
-    return "`[[tests]]`" if section == "tests" else f"`[{section}]`"
 
 
 def _known_hint(name: str, known: list[str], what: str) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
-from types import FunctionType, ModuleType
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 from ordeal.faults.call_faults import CallFault, PatchFault
@@ -46,18 +46,14 @@ def __getattr__(name: str) -> ModuleType:
 def catalog() -> list[dict[str, str]]:
     """Return each function that makes a fault: ``name``, ``module``, ``qualname``, ``signature``, ``doc``."""
     return [
-        _entry(family, factory)
+        {
+            "name": factory.__name__,
+            "module": family.__name__,
+            "qualname": f"{family.__name__}.{factory.__name__}",
+            "signature": str(inspect.signature(factory)),
+            "doc": (inspect.getdoc(factory) or "").partition("\n")[0],
+        }
         for family in (importlib.import_module(f"ordeal.faults.{name}") for name in _FAMILIES)
         for _, factory in inspect.getmembers(family, inspect.isfunction)
         if factory.__name__ in family.__all__
     ]
-
-
-def _entry(family: ModuleType, factory: FunctionType) -> dict[str, str]:
-    return {
-        "name": factory.__name__,
-        "module": family.__name__,
-        "qualname": f"{family.__name__}.{factory.__name__}",
-        "signature": str(inspect.signature(factory)),
-        "doc": (inspect.getdoc(factory) or "").partition("\n")[0],
-    }

@@ -112,7 +112,15 @@ class CallFault(MultiPatchFault):
         if inspect.iscoroutinefunction(original):
             return self._around_coroutine(original)
         if not (self._counts_itself or self._pause_s > 0):
-            return functools.update_wrapper(direct(self._struck_call(original)), original)
+            struck_call = _native.struck_call(  # does in C++ what `_struck` and `_meet` do
+                self._fault_switch,
+                original,
+                admits=self._admits(),
+                before=self._before,
+                answer=self._answer,
+                after=self._after,
+            )
+            return functools.update_wrapper(direct(struck_call), original)
 
         @functools.wraps(original)
         def faulty(*args: Any, **kwargs: Any) -> Any:
@@ -121,17 +129,6 @@ class CallFault(MultiPatchFault):
             return self._struck(number, call) if number else call()
 
         return faulty
-
-    def _struck_call(self, original: Any) -> Callable[..., Any]:
-        """Do in C++ what ``_struck`` and ``_meet`` do."""
-        return _native.struck_call(
-            self._fault_switch,
-            original,
-            admits=self._admits(),
-            before=self._before,
-            answer=self._answer,
-            after=self._after,
-        )
 
     def _around_coroutine(self, original: Any) -> Any:
         @functools.wraps(original)

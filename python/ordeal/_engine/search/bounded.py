@@ -37,7 +37,7 @@ from ordeal._native import monotonic
 from ordeal.errors import Incomplete, InfiniteStrategyError, MachineError, NonDeterministicGeneration
 from ordeal.exhaustive.enumerable import EnumerableSource, make_enumerable
 from ordeal.exhaustive.text import scope_incomplete, scope_statement
-from ordeal.result import ExplorationResult, Failure, KnownFailure, NoteKind, Notes, ProgressSnapshot, StoppedReason
+from ordeal.result import ExplorationResult, KnownFailure, NoteKind, Notes, ProgressSnapshot, StoppedReason
 
 if TYPE_CHECKING:
     from ordeal._hypothesis.provider import ChoiceSource
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 CASE, DONE, LIMIT_REACHED, FEWER = range(4)
 
 
-class ScopeStepSource:
+class ScopeStepSource(EnumerableSource):
     """Decides what a run does next by the odometer's choices, and records the run. Also the source of its arguments.
 
     Every step of a run is one choice: to end here, or a rule or fault toggle to continue with. Initialize rules come
@@ -54,6 +54,7 @@ class ScopeStepSource:
     """
 
     def __init__(self, driver: Driver, odometer: _native.Odometer, scope: Scope) -> None:
+        super().__init__(self.choose, scope.values)
         self._definition = definition = driver.definition
         self._fault_names = [fault.name for fault in driver.faults]
         self._odometer = odometer
@@ -61,19 +62,13 @@ class ScopeStepSource:
         self._initializers = len(definition.initializers)
         self._faults = len(driver.faults) if scope.faults else 0
         self._depth = scope.depth
-        self._finite = _RecordingSource(self)
-        self._finite.values = scope.values
+        self.restricted: dict[str, None] = {}  # arguments with more values than were taken
         self.begin_run()
 
     @property
     def source(self) -> ChoiceSource:
-        """What the arguments of the current step are drawn from."""
-        return self._finite
-
-    @property
-    def finite(self) -> _RecordingSource:
-        """Return the same source, by its own type."""
-        return self._finite
+        """What the arguments of the current step are drawn from: this itself."""
+        return self
 
     @property
     def tape(self) -> _native.Tape:
@@ -125,9 +120,13 @@ class ScopeStepSource:
             return self._fault_names[number]
         return (self._definition.initializers if kind == INITIALIZE else self._definition.rules)[number].name
 
-    def record(self, value: ChoiceValue) -> None:
+    def put(self, value: ChoiceValue) -> None:
         """Record a choice of the current argument."""
         self._steps[-1][3][-1][1].append(value)
+
+    def restrict(self) -> None:
+        """Note that the argument has more values than are taken."""
+        self.restricted[self.argument] = None
 
     def begin_argument(self, name: int) -> None:
         """Record that the following choices belong to the argument ``name``."""
@@ -172,27 +171,6 @@ class ScopeStepSource:
         self.is_void = not self._again
 
 
-class _RecordingSource(EnumerableSource):
-    """Draws by the choices of a step source, which records them."""
-
-    def __init__(self, step_source: ScopeStepSource) -> None:
-        super().__init__(step_source.choose)
-        self._step_source = step_source
-        self.restricted: dict[str, None] = {}  # arguments with more values than were taken
-
-    def begin_argument(self, name: int) -> None:
-        """Record that the following choices belong to the argument ``name``."""
-        self._step_source.begin_argument(name)
-
-    def put(self, value: ChoiceValue) -> None:
-        """Record a choice."""
-        self._step_source.record(value)
-
-    def restrict(self) -> None:
-        """Note that the argument has more values than are taken."""
-        self.restricted[self._step_source.argument] = None
-
-
 class _ScopeDriver(Driver):
     """Takes what a run draws through Hypothesis from its step source; otherwise like the driver of the machine."""
 
@@ -203,7 +181,7 @@ class _ScopeDriver(Driver):
     def next_step(self, step_source: StepSource, run: RunContext) -> int:
         """Return the next step of the step source, or the end when the machine has no steps left."""
         if isinstance(step_source, ScopeStepSource) and not step_source.is_bound:
-            make_enumerable(run, step_source.finite)
+            make_enumerable(run, step_source)
             step_source.is_bound = True
         return self._ordinary.next_step(step_source, run)
 
@@ -248,7 +226,22 @@ class BoundedSearch:
             stopped = self._run_all()
             findings, self._known = self._declared.split(self._findings.all(), self.count_of)
             failures = self._triage.confirm_and_shrink(findings, shrink=True)
-        return self._result("interrupted" if self._was_interrupted else stopped, failures)
+        return ExplorationResult(
+            test_class=self._scope.test_class,
+            rng_seed=0,
+            total_runs=self._runs,
+            total_steps=self._steps,
+            unique_edges=0,
+            checkpoints_saved=0,
+            duration_seconds=monotonic() - self._started,
+            failures=failures,
+            known=self._known,
+            seed_replays=self._triage.seed_outcomes,
+            stopped_reason="interrupted" if self._was_interrupted else stopped,
+            snapshot_kind="replay",
+            rejected_runs=self._rejected,
+            notes=tuple(self._notes),
+        )
 
     # -- triage -------------------------------------------------------------------------------------------------------
 
@@ -274,7 +267,18 @@ class BoundedSearch:
             while (turn := self._odometer.next()) == CASE:
                 self._one_run()
                 if self._scope.progress is not None:
-                    self._scope.progress(self._snapshot())
+                    elapsed = monotonic() - self._started
+                    self._scope.progress(
+                        ProgressSnapshot(
+                            elapsed=elapsed,
+                            total_runs=self._runs,
+                            total_steps=self._steps,
+                            unique_edges=0,
+                            checkpoints=0,
+                            failures=len(self._findings),
+                            runs_per_second=self._runs / elapsed if elapsed > 0 else 0.0,
+                        )
+                    )
         except KeyboardInterrupt:
             self._notes.add(self._incomplete())
             return "interrupted"
@@ -291,7 +295,7 @@ class BoundedSearch:
                 f"no rule of {self._scope.test_class} can run from a fresh machine",
                 hint="a precondition is false, a bundle is empty, or every argument is rejected",
             )
-        scope, restricted = self._scope, list(self._step_source.finite.restricted)
+        scope, restricted = self._scope, list(self._step_source.restricted)
         self._notes.add(scope_statement(self._runs, scope.depth, faults=scope.faults, cut=restricted))
         return "exhausted"
 
@@ -328,36 +332,6 @@ class BoundedSearch:
             self._findings.declare(finding)
         else:
             self._findings.add(finding, from_copy=False)
-
-    def _snapshot(self) -> ProgressSnapshot:
-        elapsed = monotonic() - self._started
-        return ProgressSnapshot(
-            elapsed=elapsed,
-            total_runs=self._runs,
-            total_steps=self._steps,
-            unique_edges=0,
-            checkpoints=0,
-            failures=len(self._findings),
-            runs_per_second=self._runs / elapsed if elapsed > 0 else 0.0,
-        )
-
-    def _result(self, stopped: StoppedReason, failures: list[Failure]) -> ExplorationResult:
-        return ExplorationResult(
-            test_class=self._scope.test_class,
-            rng_seed=0,
-            total_runs=self._runs,
-            total_steps=self._steps,
-            unique_edges=0,
-            checkpoints_saved=0,
-            duration_seconds=monotonic() - self._started,
-            failures=failures,
-            known=self._known,
-            seed_replays=self._triage.seed_outcomes,
-            stopped_reason=stopped,
-            snapshot_kind="replay",
-            rejected_runs=self._rejected,
-            notes=tuple(self._notes),
-        )
 
 
 def changed(message: str) -> NonDeterministicGeneration:

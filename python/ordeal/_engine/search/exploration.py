@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from ordeal._base.trace_file import Trace
 from ordeal._engine.coverage.targets import Target
 from ordeal._engine.execution.driver import Driver
 from ordeal._engine.execution.settings import Settings
@@ -19,7 +16,6 @@ from ordeal._engine.triage.triage import Triage
 from ordeal._native import monotonic
 from ordeal.result import (
     ExplorationResult,
-    Failure,
     FoundFailure,
     KnownFailure,
     NoteKind,
@@ -61,7 +57,21 @@ class Exploration(SearchListener):
         search.folder.restore()
         search.session_state.save_again(search.tally)
         triage.save_again(failures)
-        return self._result(failures, traces)
+        search.note_limits()
+        return make_result(
+            self._settings,
+            self._targets,
+            search.totals(),
+            failures=failures,
+            known=self._known,
+            traces=traces,
+            seeds=self._triage.seed_outcomes,
+            watch=search.progress.watch,
+            seconds=self._elapsed(),
+            stopped=self._stopped,
+            machine=search.driver.definition.cls,
+            fault_names=[fault.name for fault in search.driver.faults],
+        )
 
     # -- the search ---------------------------------------------------------------------------------------------------
 
@@ -74,7 +84,19 @@ class Exploration(SearchListener):
         if monotonic() - self._started > SECONDS_BEFORE_SOURCES:
             self._search.setup.trace_builder.read_sources()
         if self._settings.progress is not None:
-            self._settings.progress(self._progress())
+            search, elapsed = self._search, self._elapsed()
+            self._settings.progress(
+                ProgressSnapshot(
+                    elapsed=elapsed,
+                    total_runs=search.tally.runs,
+                    total_steps=search.tally.steps,
+                    unique_edges=search.coverage.edges_seen,
+                    checkpoints=search.session.checkpoints,
+                    failures=len(search.findings),
+                    runs_per_second=search.tally.runs / elapsed if elapsed > 0 else 0.0,
+                    found=self._found,
+                )
+            )
 
     def checked(self, finding: Finding, confirmation: Confirmation) -> None:
         """Report it at the end, and to listeners now."""
@@ -107,34 +129,3 @@ class Exploration(SearchListener):
     def _elapsed(self) -> float:
         """Return the seconds so far, including those of the processes before a resume."""
         return self._search.progress.seconds_before + monotonic() - self._started
-
-    def _progress(self) -> ProgressSnapshot:
-        search, elapsed = self._search, self._elapsed()
-        return ProgressSnapshot(
-            elapsed=elapsed,
-            total_runs=search.tally.runs,
-            total_steps=search.tally.steps,
-            unique_edges=search.coverage.edges_seen,
-            checkpoints=search.session.checkpoints,
-            failures=len(search.findings),
-            runs_per_second=search.tally.runs / elapsed if elapsed > 0 else 0.0,
-            found=self._found,
-        )
-
-    def _result(self, failures: Sequence[Failure], traces: list[Trace]) -> ExplorationResult:
-        search = self._search
-        search.note_limits()
-        return make_result(
-            self._settings,
-            self._targets,
-            search.totals(),
-            failures=list(failures),
-            known=self._known,
-            traces=traces,
-            seeds=self._triage.seed_outcomes,
-            watch=search.progress.watch,
-            seconds=self._elapsed(),
-            stopped=self._stopped,
-            machine=search.driver.definition.cls,
-            fault_names=[fault.name for fault in search.driver.faults],
-        )

@@ -43,14 +43,6 @@ class Leftovers:
         return ", ".join(grown[:NAMES_MAX]) + more
 
     def _sizes(self) -> Iterator[tuple[str, int]]:
-        for module in self._modules():
-            name = module.__name__
-            for value in list(vars(module).values()):
-                if type(value) in _CLASSES and value.__module__ == name:
-                    yield from _sizes_in(f"{name}.{value.__qualname__}", list(vars(value).items()))
-            yield from _sizes_in(name, list(vars(module).items()))
-
-    def _modules(self) -> list[ModuleType]:
         wanted = (*self._targets, self._machine)
         modules = [each for each in list(sys.modules.values()) if type(each) is ModuleType]
         if self._targets:
@@ -60,7 +52,12 @@ class Leftovers:
             folder = present_folder()
             here = os.path.join(folder, "") if folder else ""  # noqa: PTH118 - texts: there are hundreds of modules
             found = [each for each in modules if each.__name__ == self._machine or (here and _is_below(here, each))]
-        return found[:500]
+        for module in found[:500]:
+            name = module.__name__
+            for value in list(vars(module).values()):
+                if type(value) in _CLASSES and value.__module__ == name:
+                    yield from _sizes_in(f"{name}.{value.__qualname__}", list(vars(value).items()))
+            yield from _sizes_in(name, list(vars(module).items()))
 
 
 def _sizes_in(owner: str, names: list[tuple[str, object]]) -> Iterator[tuple[str, int]]:

@@ -178,7 +178,12 @@ class RunLoop:
         if not session.step_back(failure, slow=slow):
             return None
         self._driver.release_error(end.outcome)
-        start = self._start_again(spec)
+        # The latest state from which the run can go on, if any.
+        start = self._learning.on_the_way
+        if start is None or start.steps > session.prefix_left:
+            self._learning.on_the_way = None  # steps that led there are taken back as well
+            snapshot = self._checkpoints.copy_of(spec.checkpoint)
+            start = KeptState(snapshot, spec.prefix_steps) if snapshot is not None else None
         began = monotonic()
         self._randoms.reseed()
         is_held = start is None and self._checkpoints.has_fork_server(spec.checkpoint)
@@ -232,17 +237,6 @@ class RunLoop:
         runs, sample = self._progress.productive, self._sample
         if sample.takes(end.spec.run_id, runs) if sample is not None else edges and len(runs) < TRACES_MAX:
             runs.append((origin_of(self._session, self._driver), self._session.tape))
-
-    # -- from where a run starts --------------------------------------------------------------------------------------
-
-    def _start_again(self, spec: _native.RunSpec) -> KeptState | None:
-        """Return the latest state from which a run that has stepped back can go on; None if it must begin again."""
-        on_the_way = self._learning.on_the_way
-        if on_the_way is not None and on_the_way.steps <= self._session.prefix_left:
-            return on_the_way
-        self._learning.on_the_way = None  # steps that led there are taken back as well
-        snapshot = self._checkpoints.copy_of(spec.checkpoint)
-        return KeptState(snapshot, spec.prefix_steps) if snapshot is not None else None
 
     def _execute(self, restore: Callable[[RunContext], RuleBasedStateMachine] | None = None) -> Outcome:
         try:
