@@ -51,7 +51,7 @@ _SHOWN_MAX = 50
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class ReportComparison:
     """What the second report has that the first one has not, and the other way round.
 
     Findings are objects of the JSON report, and lines are texts such as ``3,5-7`` by file. Those of a file that was
@@ -66,14 +66,14 @@ class Comparison:
     edited_files: list[str]
 
 
-def compare(before: Mapping[str, Any], after: Mapping[str, Any]) -> Comparison:
+def compare(before: Mapping[str, Any], after: Mapping[str, Any]) -> ReportComparison:
     """Return how two documents differ."""
     first, second = _findings(before), _findings(after)
     covered, covers = _lines(before), _lines(after)
     edited = _edited(before, after)
     for file in edited:
         del covered[file], covers[file]
-    return Comparison(
+    return ReportComparison(
         new=[finding for key, finding in second.items() if key not in first],
         gone=[finding for key, finding in first.items() if key not in second],
         both=[finding for key, finding in second.items() if key in first],
@@ -118,12 +118,12 @@ def _beyond(one: Mapping[str, set[int]], other: Mapping[str, set[int]]) -> dict[
     return {file: ",".join(line_ranges(lines)) for file, lines in left.items() if lines}
 
 
-def comparison_text(found: Comparison) -> str:
+def comparison_text(found: ReportComparison) -> str:
     """Return the comparison for people, with a newline at the end."""
     return "".join(f"{line}\n" for line in _told(found))
 
 
-def _told(found: Comparison) -> Iterator[str]:
+def _told(found: ReportComparison) -> Iterator[str]:
     for word, findings in (("new", found.new), ("gone", found.gone), ("in both", found.both)):
         yield f"{counted(len(findings), 'finding')} {word}"
         for finding in findings[:_SHOWN_MAX]:

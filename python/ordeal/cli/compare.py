@@ -18,7 +18,7 @@ from ordeal._base.git import checked_out, commit, last_line, root_of
 from ordeal._base.imports import file_of, files_behind
 from ordeal._base.trace_file import Trace
 from ordeal._report.formats.document import line
-from ordeal._tools.compare.comparing import Compared, Difference, Version, compare
+from ordeal._tools.compare.comparing import Compared, Version, VersionDifference, compare
 from ordeal.cli import terminal
 from ordeal.cli.folders import corpus_folders, traces_folders
 from ordeal.config.flags import CompareFlags
@@ -76,7 +76,7 @@ def run(flags: CompareFlags) -> int:
     return 1 if differences else 0
 
 
-def _shown(number: int, found: Difference, old: str, new: str) -> str:
+def _shown(number: int, found: VersionDifference, old: str, new: str) -> str:
     width = max(len(old), len(new)) + 1
     lines = [f"{number}. {found.test_class}: {_WHAT[found.kind].format(name=found.name, what=found.what)}"]
     lines += [f"     {each}" for each in found.calls]

@@ -182,8 +182,7 @@ def confirm_fresh(
 #: After this many that do not end, the others would not end either.
 HANGING_MAX = 3
 
-Answer = dict[str, str]
-GIVEN_UP: Answer = {"reason": "others before it took too long"}
+GIVEN_UP = {"reason": "others before it took too long"}
 
 
 class ReplaySettings(msgspec.Struct, frozen=True):
@@ -221,7 +220,7 @@ def main(path: Sequence[str]) -> None:
         answers.flush()
 
 
-def _replay_apart(line: bytes, settings: ReplaySettings) -> tuple[Answer, bool]:
+def _replay_apart(line: bytes, settings: ReplaySettings) -> tuple[dict[str, str], bool]:
     """Return the answer of a fork, and True if it took too long. Without forks, this process has one request alone."""
     if not can_supervise():
         return _replay(line, settings), False
@@ -231,7 +230,7 @@ def _replay_apart(line: bytes, settings: ReplaySettings) -> tuple[Answer, bool]:
     return json.loads(str(called.answer)) if called.answer else {"reason": "it ended without an answer"}, False
 
 
-def _replay(line: bytes, settings: ReplaySettings) -> Answer:
+def _replay(line: bytes, settings: ReplaySettings) -> dict[str, str]:
     # The decoder of msgspec refuses half of a pair of surrogates, which messages may hold.
     request = msgspec.convert(json.loads(line), _ReplayRequest)
     try:

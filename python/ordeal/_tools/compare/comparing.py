@@ -72,7 +72,7 @@ class Version:
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class VersionDifference:
     """The first step in which two versions differ in a run.
 
     Attributes:
@@ -100,7 +100,7 @@ class Difference:
 class Compared:
     """What a comparison has found, and of how many runs; ``unsteady`` ones differ on one version alone."""
 
-    differences: list[Difference] = field(default_factory=list)
+    differences: list[VersionDifference] = field(default_factory=list)
     runs: int = 0
     unsteady: int = 0
 
@@ -129,7 +129,7 @@ def compare(
     pair = _Pair(old, new, class_path, seconds)
     found = Compared(runs=len(texts))
     differing = [text for text, each in zip(texts, pair.differences(texts), strict=True) if each is not None]
-    shortest: dict[tuple[str, ...], tuple[str, Difference]] = {}
+    shortest: dict[tuple[str, ...], tuple[str, VersionDifference]] = {}
     for text, each in zip(differing, pair.steady(differing), strict=True):
         if each is None:
             found.unsteady += 1
@@ -146,11 +146,11 @@ class _Pair:
         self._old, self._new = old, new
         self._class, self._seconds = class_path, seconds
 
-    def differences(self, texts: Sequence[str]) -> list[Difference | None]:
+    def differences(self, texts: Sequence[str]) -> list[VersionDifference | None]:
         """Return where the versions first differ, trace by trace."""
         return self._compared(self._runs(self._old, texts), self._runs(self._new, texts))
 
-    def steady(self, texts: Sequence[str]) -> list[Difference | None]:
+    def steady(self, texts: Sequence[str]) -> list[VersionDifference | None]:
         """Return the differences without those of traces that do not do the same twice on one version."""
         (old, old_again), (new, new_again) = (
             (self._runs(version, texts), self._runs(version, texts)) for version in (self._old, self._new)
@@ -163,13 +163,13 @@ class _Pair:
             ]
         return found
 
-    def shrunk(self, found: Sequence[tuple[str, Difference]]) -> list[Difference]:
+    def shrunk(self, found: Sequence[tuple[str, VersionDifference]]) -> list[VersionDifference]:
         """Return differences with the fewest steps that still show them: steps that nothing needs are left out."""
         left = [(_cut(Trace.from_json(text.encode()), len(each.calls)), each) for text, each in found]
         while True:
             tries = [(number, shorter) for number, (trace, _) in enumerate(left) for shorter in _shorter(trace)]
             seen = self.differences([trace.to_json().decode() for _, trace in tries]) if tries else []
-            better = dict[int, tuple[Trace, Difference]]()
+            better = dict[int, tuple[Trace, VersionDifference]]()
             for (number, trace), each in zip(tries, seen, strict=True):
                 if each is None or each.group != left[number][1].group:
                     continue
@@ -180,7 +180,7 @@ class _Pair:
                 return [each for _, each in left]
             left = [better.get(number, pair) for number, pair in enumerate(left)]
 
-    def _compared(self, old: Sequence[SeenRun], new: Sequence[SeenRun]) -> list[Difference | None]:
+    def _compared(self, old: Sequence[SeenRun], new: Sequence[SeenRun]) -> list[VersionDifference | None]:
         return [first_difference(self._class, *runs) for runs in zip(old, new, strict=True)]
 
     def _runs(self, version: Version, texts: Sequence[str]) -> list[SeenRun]:
@@ -204,23 +204,25 @@ def _shorter(trace: Trace) -> list[Trace]:
     return found
 
 
-def first_difference(class_path: str, old: SeenRun, new: SeenRun) -> Difference | None:
+def first_difference(class_path: str, old: SeenRun, new: SeenRun) -> VersionDifference | None:
     """Return the first step in which two runs of a trace differ; None where they do the same."""
     for number in range(max(len(old.steps), len(new.steps))):
         one, other = _step(old, number), _step(new, number)
         calls = tuple(each.call for each in (new if len(new.steps) > number else old).steps[: number + 1])
         if one is None or other is None or one.call != other.call:
             # The step before was the same: what is drawn from it is not.
-            return Difference(class_path, "call", (one or other or _NOTHING).name, "", calls, _call(one), _call(other))
+            return VersionDifference(
+                class_path, "call", (one or other or _NOTHING).name, "", calls, _call(one), _call(other)
+            )
         if one.error != other.error:
             shown = one.error or f"returns {one.result or None}", other.error or f"returns {other.result or None}"
-            return Difference(class_path, "error", one.name, _type_of(one.error, other.error), calls, *shown)
+            return VersionDifference(class_path, "error", one.name, _type_of(one.error, other.error), calls, *shown)
         if one.result != other.result:
-            return Difference(class_path, "result", one.name, "", calls, one.result, other.result)
+            return VersionDifference(class_path, "result", one.name, "", calls, one.result, other.result)
         if one.changes != other.changes:
             path, before, after = _other_part(one, other)
             shown = f"{path} = {before}", f"{path} = {after}"
-            return Difference(class_path, "state", one.name, _KEY.sub("[*]", path), calls, *shown)
+            return VersionDifference(class_path, "state", one.name, _KEY.sub("[*]", path), calls, *shown)
     return None
 
 

@@ -8,7 +8,7 @@ from textwrap import dedent
 import pytest
 
 from ordeal._engine.trace_view.view import PartChange
-from ordeal._tools.compare.comparing import Difference, Version, compare, first_difference
+from ordeal._tools.compare.comparing import Version, VersionDifference, compare, first_difference
 from ordeal._tools.compare.seen import SeenRun, SeenStep
 from ordeal.errors import ConfigError
 
@@ -55,7 +55,7 @@ def version(folder: Path, name: str, program: str) -> Version:
     return Version(name, place, (place,))
 
 
-def differences(folder: Path, old: str, new: str) -> list[Difference]:
+def differences(folder: Path, old: str, new: str) -> list[VersionDifference]:
     versions = version(folder, "old", old), version(folder, "new", new)
     found = compare(*versions, "compared_machine:Machine", ["compared_program"], [], seed=1, seconds=4)
     assert found.runs > 0
