@@ -90,7 +90,7 @@ ASK_SECONDS = 0.25
 _JOINED, _SYNC, _LAST, _UPDATE = "joined", "sync", "last", "news"
 
 
-class _Request(msgspec.Struct):
+class _StoreRequest(msgspec.Struct):
     """What is to be published, and how many entries of others are taken at most."""
 
     outgoing: Outgoing
@@ -194,7 +194,7 @@ class StoreClient:
         imported = FIRST_ENTRIES_MAX if self._is_first else self._budget.spend(self._merged.tally().runs)
         self._waits = True
         try:
-            self._child.channel.send(kind, _encode(_Request(outgoing, imported)))
+            self._child.channel.send(kind, _encode(_StoreRequest(outgoing, imported)))
         except ChannelError:
             self._merged.note("The process that shares with the store was lost: nothing more was shared.")
             self._waits = False
@@ -259,7 +259,7 @@ def _client_job(store_options: StoreOptions) -> Job:
         with store:
             while True:
                 kind, value = channel.receive()
-                request = _decode(value, _Request)
+                request = _decode(value, _StoreRequest)
                 incoming = store.sync(request.outgoing, max_entries=request.imported)
                 failures = [each for each in incoming.failures if 0 < len(each.trace) <= TRACE_BYTES_MAX]
                 channel.send(_UPDATE, _encode(replace(incoming, failures=tuple(failures[:TRACES_MAX]))))

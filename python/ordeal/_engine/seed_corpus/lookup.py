@@ -21,7 +21,7 @@ _SUFFIXES = (".json", ".gz", ".zst", ".zip")
 
 
 @dataclass(frozen=True, slots=True)
-class _Saved:
+class _SavedSeed:
     """A file with the names by which it can be meant: ids of its failure, and the hash of a seed."""
 
     path: Path
@@ -65,7 +65,7 @@ def find_failure(name: str | None, traces_dirs: Iterable[Path], corpus_dirs: Ite
     return found[0].path
 
 
-def _hint(name: str, saved: Sequence[_Saved]) -> str:
+def _hint(name: str, saved: Sequence[_SavedSeed]) -> str:
     ids = list(dict.fromkeys(each.names[0] for each in saved if each.names))
     close = get_close_matches(name, [known for each in saved for known in each.names], n=1, cutoff=0.5)
     if close:
@@ -76,7 +76,7 @@ def _hint(name: str, saved: Sequence[_Saved]) -> str:
     return f"saved here, the newest first: {', '.join(ids[:LISTED_MAX])}{more}"
 
 
-def _read(paths: Sequence[Path]) -> Iterable[_Saved]:
+def _read(paths: Sequence[Path]) -> Iterable[_SavedSeed]:
     """Yield the files that can be read; what is wrong with others, a replay of them says."""
     for path in paths:
         with suppress(OrdealError):
@@ -84,4 +84,4 @@ def _read(paths: Sequence[Path]) -> Iterable[_Saved]:
             bucket = "" if trace.failure is None else trace.failure.bucket
             ids = dict.fromkeys(failure_id(each) for each in (bucket, place_of(bucket)) if each)
             own = seed_name(path)
-            yield _Saved(path, (*ids, own.removeprefix("fail-").removeprefix("seed-"), own), trace.test_class)
+            yield _SavedSeed(path, (*ids, own.removeprefix("fail-").removeprefix("seed-"), own), trace.test_class)

@@ -68,7 +68,7 @@ class FreshReplay(msgspec.Struct, frozen=True):
     reason: str = ""
 
 
-class _Answer(msgspec.Struct):
+class _ReplayAnswer(msgspec.Struct):
     """The answer for one trace, by its number from 0."""
 
     number: Annotated[int, msgspec.Meta(ge=0)]
@@ -129,7 +129,7 @@ class FreshInterpreter:
         for line in output.splitlines():
             # Everything else in that stream is skipped.
             with suppress(ValueError, RecursionError, LookupError):
-                answer = msgspec.json.decode(line, type=_Answer)
+                answer = msgspec.json.decode(line, type=_ReplayAnswer)
                 answers[answer.number] = FreshReplay(answer.status, "" if answer.status else one_line(answer.reason))
         return answers
 
