@@ -5,8 +5,9 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager, redirect_stdout, suppress
+from functools import partial
 from itertools import chain, count
 from pathlib import Path
 from typing import Any
@@ -36,7 +37,7 @@ from ordeal._report.exploration import (
     json_document,
     json_report,
 )
-from ordeal._report.formats import Document, format_module, write_report
+from ordeal._report.formats import format_module, write_report
 from ordeal._report.formats import recognised as show_by_itself
 from ordeal._report.seeds import seed_outcomes_text, seeds_pruned, seeds_saved, seeds_that_hang
 from ordeal._report.terminal import terminal_report
@@ -60,7 +61,7 @@ from ordeal.config.settings_file import OrdealConfig, load_config_for
 from ordeal.config.table import values_of
 from ordeal.errors import WRONG_USE, ConfigError, OrdealError, SkippedError, TraceError
 from ordeal.explore import Explorer
-from ordeal.result import ExplorationResult, Failure, NoteKind, SeedOutcome, SeedStatus
+from ordeal.result import ExplorationResult, NoteKind, SeedStatus
 from ordeal.result.parts import has_kind
 
 FOUND = 1
@@ -197,15 +198,6 @@ def _shown(flags: ExploreFlags, options: ExplorationOptions) -> dict[str, object
     return {"config": flags.config, **{name: getattr(options, name) for name in [*names, "shrink", "confirm_fresh"]}}
 
 
-def _hangs(seed: Path, class_path: str) -> bool:
-    """Return True if a seed is one of the class, and hangs; other modules may have a class of the name."""
-    with suppress(TraceError):
-        trace = load_seed(seed)
-        failure = trace.failure if trace.test_class == class_path else None
-        return failure is not None and failure.error_type == RuleTimeoutError.__name__
-    return False
-
-
 class _CliSession:
     """One call of the command: explores the entries one after the other and keeps their results."""
 
@@ -235,7 +227,16 @@ class _CliSession:
         """Explore every entry. One that cannot be explored is reported, and the others still run."""
         for test in self._config.tests:
             terminal.say(f"Exploring {test.class_path}...")
-            self._tell_of_hanging_seeds(test.class_path)
+            # Why the search does not begin at once: seeds are replayed first, and one that hangs takes its limit.
+            folder, hanging = self._options.corpus_dir, 0
+            for path in SeedCorpus(folder).paths_of(test.class_path) if folder is not None else ():
+                with suppress(TraceError):
+                    trace = load_seed(path)
+                    # Other modules may have a class of the name.
+                    if trace.failure is not None and trace.test_class == test.class_path:
+                        hanging += trace.failure.error_type == RuleTimeoutError.__name__
+            if hanging:
+                terminal.say(seeds_that_hang(hanging))
             self._run_writer.class_started(test.class_path)
             self._explore(test)
             if self._interrupted:
@@ -302,7 +303,15 @@ class _CliSession:
 
     def _explore(self, test: TestConfig) -> None:
         try:
-            result = self._run(test)
+            options = options_of_entry(self._options, test)
+            view = progress_view(self._flags.progress, test.class_path, options, verbose=self._config.report.verbose)
+            watchers = Watchers(self._run_writer, view)
+            # What the program prints is dropped here as it is in workers; `ordeal replay` shows it, run by run.
+            shown = [closing(view), view.telling_of_interrupts()] if view else []
+            with terminal.contained(verbose=False), ExitStack() as stack:
+                for each in shown:
+                    stack.enter_context(each)
+                result = make_explorer(test, options).explore(watchers.progress, watchers.shrinking)
         except SkippedError as skip:
             self._skip(test, skip.message)
         except skip_types() as skip:
@@ -313,104 +322,64 @@ class _CliSession:
         except KeyboardInterrupt:
             self._interrupted = True
         else:
-            result = self._save_traces(result)
+            folder, failures = Path(self._config.report.traces_dir), []
+            for trace in result.traces if self._config.report.traces else ():
+                if trace.failure is None:
+                    self._save_trace(trace, folder / f"path-run-{trace.run_id}.json")
+            for failure in result.failures:
+                path = failure.trace_path
+                if failure.trace is not None:  # with any settings: a failure must not be lost
+                    path = self._save_trace(failure.trace, folder / f"fail-run-{failure.trace.run_id}.json")
+                failures.append(msgspec.structs.replace(failure, trace_path=path))
+            result = msgspec.structs.replace(result, failures=failures)
             self._results.append(result)
             self._run_writer.class_done(result)
             self._try(lambda: add_reached(Path(PROPERTIES_PATH), result.properties))
-            self._report_seeds(result)
-            self._report_state(result)
-            self._tell_of_inconclusive(result)
-            self._tell_of_health(result)
+            self._tell_of(result)
             self._interrupted = result.stopped_reason == "interrupted"
+
+    def _tell_of(self, result: ExplorationResult) -> None:
+        """Say what became of the seeds, the state and the search, and count what lets the command fail."""
+        report = self._config.report
+        if result.seed_replays:
+            terminal.say(seed_outcomes_text(result.seed_replays, verbose=report.verbose))
+        if self._flags.prune_fixed_seeds:
+            fixed = [Path(each.path) for each in result.seed_replays if each.status is SeedStatus.FIXED]
+            pruned, errors = SeedCorpus(report.corpus_dir).remove(fixed)
+            for error in errors:
+                terminal.show_error(error)
+            self._unwritten += len(errors)
+            terminal.say(seeds_pruned(len(pruned)))
+        kept = {failure.seed_path for failure in result.failures if failure.seed_path is not None}
+        if kept:
+            known = len(kept & {seed.path for seed in result.seed_replays})
+            terminal.say(seeds_saved(len(kept) - known, known, report.corpus_dir))
+        self._unwritten += has_kind(result.notes, NoteKind.SEED_NOT_SAVED)
+        if self._options.save_state_to is not None:
+            if has_kind(result.notes, NoteKind.STATE_NOT_SAVED):
+                self._unwritten += 1
+            else:
+                terminal.say(f"State saved: {self._options.save_state_to}")
+        if result.inconclusive is not None and not result.failures:
+            terminal.say_error(f"{result.test_class}: {result.inconclusive.reason}", result.inconclusive.hint)
+            self._unexplored += 1
+        if wanted := self._config.health.fail_on:
+            from ordeal._tools.doctor.checks import unhealthy
+
+            for check in unhealthy(result, wanted):
+                terminal.say_error(f"{result.test_class}: {check.message}", check.hint)
+                self._unhealthy += 1
 
     def _skip(self, test: TestConfig, reason: str) -> None:
         """Skip a class that asks for it, as pytest does."""
         terminal.say(f"Skipped {test.class_path}: {one_line(reason) or 'without a reason'}")
         self._skipped += 1
 
-    def _tell_of_inconclusive(self, result: ExplorationResult) -> None:
-        """Count a class with an inconclusive result as one that was not explored."""
-        if result.inconclusive is not None and not result.failures:
-            terminal.say_error(f"{result.test_class}: {result.inconclusive.reason}", result.inconclusive.hint)
-            self._unexplored += 1
-
-    def _tell_of_health(self, result: ExplorationResult) -> None:
-        """Count the warnings at which the search is to fail."""
-        wanted = self._config.health.fail_on
-        if not wanted:
-            return
-        from ordeal._tools.doctor.checks import unhealthy
-
-        for check in unhealthy(result, wanted):
-            terminal.say_error(f"{result.test_class}: {check.message}", check.hint)
-            self._unhealthy += 1
-
-    def _tell_of_hanging_seeds(self, class_path: str) -> None:
-        """Say why the search does not begin at once: seeds are replayed first, and one that hangs takes its limit."""
-        folder = self._options.corpus_dir
-        paths = SeedCorpus(folder).paths_of(class_path) if folder is not None else []
-        if hanging := sum(_hangs(path, class_path) for path in paths):
-            terminal.say(seeds_that_hang(hanging))
-
-    def _report_seeds(self, result: ExplorationResult) -> None:
-        if result.seed_replays:
-            verbose = self._config.report.verbose
-            terminal.say(seed_outcomes_text(result.seed_replays, verbose=verbose))
-        if self._flags.prune_fixed_seeds:
-            terminal.say(seeds_pruned(self._prune(result.seed_replays)))
-        kept = {failure.seed_path for failure in result.failures if failure.seed_path is not None}
-        if kept:
-            known = len(kept & {seed.path for seed in result.seed_replays})
-            terminal.say(seeds_saved(len(kept) - known, known, self._config.report.corpus_dir))
-        self._unwritten += has_kind(result.notes, NoteKind.SEED_NOT_SAVED)
-
-    def _prune(self, outcomes: Sequence[SeedOutcome]) -> int:
-        """Delete the seeds that ran to their end without failing; return how many."""
-        fixed = [Path(outcome.path) for outcome in outcomes if outcome.status is SeedStatus.FIXED]
-        pruned, errors = SeedCorpus(self._config.report.corpus_dir).remove(fixed)
-        for error in errors:
-            terminal.show_error(error)
-            self._unwritten += 1
-        return len(pruned)
-
-    def _report_state(self, result: ExplorationResult) -> None:
-        if self._options.save_state_to is None:
-            return
-        if has_kind(result.notes, NoteKind.STATE_NOT_SAVED):
-            self._unwritten += 1
-        else:
-            terminal.say(f"State saved: {self._options.save_state_to}")
-
-    def _run(self, test: TestConfig) -> ExplorationResult:
-        options = options_of_entry(self._options, test)
-        view = progress_view(self._flags.progress, test.class_path, options, verbose=self._config.report.verbose)
-        watchers = Watchers(self._run_writer, view)
-        # What the program prints is dropped here as it is in workers; `ordeal replay` shows it, run by run.
-        shown = [closing(view), view.telling_of_interrupts()] if view else []
-        with terminal.contained(verbose=False), ExitStack() as stack:
-            for each in shown:
-                stack.enter_context(each)
-            return make_explorer(test, options).explore(watchers.progress, watchers.shrinking)
-
-    def _save_traces(self, result: ExplorationResult) -> ExplorationResult:
-        folder = Path(self._config.report.traces_dir)
-        if self._config.report.traces:
-            for trace in result.traces:
-                if trace.failure is None:
-                    self._save_trace(trace, folder / f"path-run-{trace.run_id}.json")
-        failures = [self._save_failure(failure, folder) for failure in result.failures]
-        return msgspec.structs.replace(result, failures=failures)
-
-    def _save_failure(self, failure: Failure, folder: Path) -> Failure:
-        """Save the trace of a failure, with any settings: a failure must not be lost."""
-        if failure.trace is None:
-            return failure
-        path = self._save_trace(failure.trace, folder / f"fail-run-{failure.trace.run_id}.json")
-        return msgspec.structs.replace(failure, trace_path=path)
-
     def _save_trace(self, trace: Trace, wanted: Path) -> str | None:
         """Return where the trace was saved, or ``None`` after reporting why it could not be."""
-        path = self._unused(wanted)
+        # Each class numbers its runs from the start: a path that this session has written gets a number.
+        numbered = (wanted.with_stem(f"{wanted.stem}-{number}") for number in count(2))
+        path = next(each for each in chain([wanted], numbered) if each not in self._saved)
 
         def save() -> str:
             trace.save(path)
@@ -418,11 +387,6 @@ class _CliSession:
             return str(path)
 
         return self._try(save)
-
-    def _unused(self, path: Path) -> Path:
-        """Add a number to a path that this session has written: each class numbers its runs from the start."""
-        candidates = (path.with_stem(f"{path.stem}-{number}") for number in count(2))
-        return next(candidate for candidate in chain([path], candidates) if candidate not in self._saved)
 
     def _write_tests(self, path: Path) -> None:
         from ordeal._engine.export.generated_tests import generate_tests
@@ -442,28 +406,24 @@ class _CliSession:
             return
         document = json_document(self._results, self._shown_options(), kept_runs="observe" in wanted)
         folder = Path(self._config.report.report_dir)
-        written = [path for name in wanted if (path := self._write_format(name, document, folder)) is not None]
-        if written:
+        written = []
+        for name in wanted:
+            write = partial(write_report, name, document, folder)
+            written.append(self._try(write, f"report {name} to `{folder / name}`"))
+        if written := list(filter(None, written)):
             terminal.say(f"Reports saved: {', '.join(str(path) for path in written)}")
         if recognised:
             from ordeal._report.formats.github import annotation_lines
             from ordeal._report.formats.md import markdown
 
             terminal.say(annotation_lines(document), newline=False)
-            self._add_summary(markdown(document))
-
-    def _write_format(self, name: str, document: Document, folder: Path) -> Path | None:
-        return self._try(lambda: write_report(name, document, folder), f"report {name} to `{folder / name}`")
-
-    def _add_summary(self, text: str) -> None:
-        """Add the report to the summary of the job; one that cannot be written costs the job nothing."""
-        path = os.environ.get("GITHUB_STEP_SUMMARY")
-        try:
-            if path and text:
-                with open(path, "a", encoding="utf-8", errors="backslashreplace", opener=opened_at_once) as file:
-                    file.write(text)
-        except OSError as error:
-            terminal.say(f"note: the summary of the job was not written: {error.strerror or error}")
+            path, text = os.environ.get("GITHUB_STEP_SUMMARY"), markdown(document)
+            try:
+                if path and text:
+                    with open(path, "a", encoding="utf-8", errors="backslashreplace", opener=opened_at_once) as file:
+                        file.write(text)
+            except OSError as error:  # costs the job nothing
+                terminal.say(f"note: the summary of the job was not written: {error.strerror or error}")
 
     def _write_report(self, path: Path) -> bool:
         def write() -> bool:
