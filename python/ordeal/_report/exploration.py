@@ -6,7 +6,6 @@ import json
 import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from itertools import chain
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
@@ -38,38 +37,17 @@ from ordeal.result.failure import failure_details, failure_id, failure_program, 
 from ordeal.result.parts import known_lines, world_lines
 
 if TYPE_CHECKING:
-    from ordeal._base.trace_file import Trace
     from ordeal.config.options import ExplorationOptions
     from ordeal.result import (
         ExplorationResult,
         Failure,
-        KnownFailure,
         ProgressSnapshot,
         ShrinkSnapshot,
     )
 
 FAILURES_MAX = 10
+_AS_JSON = (bool, int, float, str, type(None))
 # Failures
-
-
-def _failure_line(failure: Failure) -> str:
-    steps = trace_steps(failure)
-    facts = [] if steps is None else [counted(steps, "step")]
-    # A seed was shrunk before it was saved, if that was wanted.
-    is_of_seed = failure.run_id == 0 and failure.seed_path is not None
-    if not failure.shrunk and not is_of_seed:
-        facts.append("not shrunk")
-    if failure.flaky:
-        facts.append("flaky")
-    return f"{describe_error(failure.error)} ({', '.join(facts)})" if facts else describe_error(failure.error)
-
-
-def _told_apart(failures: Sequence[Failure]) -> list[str]:
-    """Return a line for each failure, with the place of those that read the same."""
-    lines = [_failure_line(failure) for failure in failures]
-    times = Counter(lines)
-    places = ["" if each.place is None else f": {each.place.raised_at or each.place.at}" for each in failures]
-    return [f"{line}{place}" if times[line] > 1 else line for line, place in zip(lines, places, strict=True)]
 
 
 # Complete texts
@@ -82,16 +60,14 @@ def exploration_report(
 
     Ten failures of each class are shown, or ``all_failures``; ``by_path`` is that of `failure_details`.
     """
-    sections = chain.from_iterable(["", *_section(result, all_failures, by_path)] for result in results)
-    return "\n".join(["", "--- Ordeal Exploration Report ---", *sections, ""])
-
-
-def _section(result: ExplorationResult, all_failures: bool, by_path: bool) -> list[str]:
-    body = [run_figures(result), *coverage_figures(result), *verdict_lines(result, all_failures=all_failures)]
-    shown = result.failures if all_failures else result.failures[:FAILURES_MAX]
-    for block in [*(failure_details(failure, by_path=by_path) for failure in shown), *remaining_blocks(result)]:
-        body += ["", *block]
-    return [f"  {one_line(result.test_class)}", *indented(body, 4)]
+    lines = ["", "--- Ordeal Exploration Report ---"]
+    for result in results:
+        body = [run_figures(result), *coverage_figures(result), *verdict_lines(result, all_failures=all_failures)]
+        shown = result.failures if all_failures else result.failures[:FAILURES_MAX]
+        for block in [*(failure_details(failure, by_path=by_path) for failure in shown), *remaining_blocks(result)]:
+            body += ["", *block]
+        lines += ["", f"  {one_line(result.test_class)}", *indented(body, 4)]
+    return "\n".join([*lines, ""])
 
 
 def verdict_lines(result: ExplorationResult, *, all_failures: bool) -> list[str]:
@@ -102,11 +78,23 @@ def verdict_lines(result: ExplorationResult, *, all_failures: bool) -> list[str]
 
 
 def _failure_list(result: ExplorationResult, all_failures: bool) -> list[str]:
-    failures = result.failures
-    if not failures:
+    if not result.failures:
         return ["No other failures." if result.known else "No failures."]
-    heading = "1 FAILURE:" if len(failures) == 1 else f"{len(failures)} FAILURES:"
-    lines = _told_apart(failures)
+    lines = []
+    for each in result.failures:
+        steps = trace_steps(each)
+        facts = [] if steps is None else [counted(steps, "step")]
+        # A seed was shrunk before it was saved, if that was wanted.
+        if not each.shrunk and (each.run_id or each.seed_path is None):
+            facts.append("not shrunk")
+        if each.flaky:
+            facts.append("flaky")
+        lines.append(f"{describe_error(each.error)} ({', '.join(facts)})" if facts else describe_error(each.error))
+    times = Counter(lines)
+    places = ["" if each.place is None else f": {each.place.raised_at or each.place.at}" for each in result.failures]
+    # With the place of those that read the same.
+    lines = [f"{line}{place}" if times[line] > 1 else line for line, place in zip(lines, places, strict=True)]
+    heading = "1 FAILURE:" if len(lines) == 1 else f"{len(lines)} FAILURES:"
     left_out = len(lines) - FAILURES_MAX
     if left_out > 0 and not all_failures:
         lines = [*lines[:FAILURES_MAX], f"... and {left_out} more (--all shows them)"]
@@ -225,21 +213,24 @@ def json_document(
     """
     document: dict[str, Any] = {"schema_version": JSON_SCHEMA_VERSION}
     if options is not None:
-        document["options"] = {name: _json_option(value) for name, value in options.items()}
+        document["options"] = {
+            name: list(value) if isinstance(value, tuple) else value if isinstance(value, _AS_JSON) else str(value)
+            for name, value in options.items()
+        }
     document["results"] = [_json_result(result) for result in results]
     if kept_runs:
         for shown, result in zip(document["results"], results, strict=True):
-            shown["kept_runs"] = [_json_kept(trace) for trace in result.traces if trace.failure is None]
+            shown["kept_runs"] = [
+                {
+                    "run_id": trace.run_id,
+                    "edges_discovered": trace.edges_discovered,
+                    "rule_log": [step.name for step in trace.taken_steps()],
+                    "program": runnable_program(trace.program, trace.test_class),
+                }
+                for trace in result.traces
+                if trace.failure is None
+            ]
     return document
-
-
-def _json_kept(trace: Trace) -> dict[str, Any]:
-    return {
-        "run_id": trace.run_id,
-        "edges_discovered": trace.edges_discovered,
-        "rule_log": [step.name for step in trace.taken_steps()],
-        "program": runnable_program(trace.program, trace.test_class),
-    }
 
 
 def _json_result(result: ExplorationResult) -> dict[str, Any]:
@@ -282,25 +273,18 @@ def _json_result(result: ExplorationResult) -> dict[str, Any]:
         "rules": [{"name": use.name, "cells": [to_builtins(cell) for cell in use.cells]} for use in result.rules],
         "notes": list(result.notes),
         "failures": [_json_failure(failure) for failure in result.failures],
-        "known": [_json_known(known) for known in result.known],
+        "known": [
+            {
+                "entry": known.entry,
+                "id": failure_id(known.bucket),
+                "bucket": known.bucket,
+                "error_type": known.error_type,
+                "error_message": known.error_message[:JSON_MESSAGE_CHARS_MAX],
+                "count": known.count,
+            }
+            for known in result.known
+        ],
         "timing": {"duration_seconds": round(seconds, 3), "runs_per_second": round(rate, 1)},
-    }
-
-
-def _json_option(value: object) -> object:
-    if isinstance(value, tuple):
-        return list(value)
-    return value if isinstance(value, bool | int | float | str | None) else str(value)
-
-
-def _json_known(known: KnownFailure) -> dict[str, Any]:
-    return {
-        "entry": known.entry,
-        "id": failure_id(known.bucket),
-        "bucket": known.bucket,
-        "error_type": known.error_type,
-        "error_message": known.error_message[:JSON_MESSAGE_CHARS_MAX],
-        "count": known.count,
     }
 
 

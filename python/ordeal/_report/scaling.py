@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from ordeal._base.formatting import JSON_SCHEMA_VERSION, counted, one_line
@@ -208,7 +207,7 @@ def _doubt_text(doubt: Doubt, result: ScalingResult) -> str:
 
 def scaling_json(result: ScalingResult) -> str:
     """Return everything as JSON, ending in a newline. Infinite and unknown values are ``null``."""
-    plan = result.plan
+    plan, fit = result.plan, result.analysis.fit
     document = {
         "schema_version": JSON_SCHEMA_VERSION,
         "tool": "benchmark",
@@ -219,40 +218,37 @@ def scaling_json(result: ScalingResult) -> str:
         "seconds_per_trial": plan.seconds,
         "repeat": plan.repeat,
         "interrupted": result.interrupted,
-        "trials": [_trial_record(trial, plan) for trial in result.trials],
-        "measurements": list(_measurement_records(result)),
+        "trials": [
+            {
+                "round": trial.round,
+                "workers": trial.workers,
+                "runs": trial.runs,
+                "steps": trial.steps,
+                "edges": trial.edges,
+                "seconds": trial.seconds,
+                "throughput": trial.throughput(plan.metric),
+            }
+            for trial in result.trials
+        ],
+        "measurements": [
+            {
+                "workers": each.workers,
+                "trials": len(each.throughputs),
+                "throughput": each.mean,
+                "throughput_min": each.spread.low,
+                "throughput_max": each.spread.high,
+                "capacity": (capacity := result.analysis.capacity(each)),
+                "efficiency": capacity / each.workers,
+            }
+            for each in result.analysis.measurements
+        ],
         "regime": result.analysis.regime,
         "doubts": [doubt.value for doubt in result.analysis.doubts],
         "law": _law_record(result),
-        "fit": _fit_record(result.analysis.fit),
+        # How well the best law describes the measurements, whether or not that is enough.
+        "fit": fit and {"r_squared": fit.r_squared, "rmse": fit.rmse, "residuals": list(fit.residuals)},
     }
     return json.dumps(document, indent=2, allow_nan=False) + "\n"
-
-
-def _trial_record(trial: WorkerTrial, plan: TrialPlan) -> dict[str, Any]:
-    return {
-        "round": trial.round,
-        "workers": trial.workers,
-        "runs": trial.runs,
-        "steps": trial.steps,
-        "edges": trial.edges,
-        "seconds": trial.seconds,
-        "throughput": trial.throughput(plan.metric),
-    }
-
-
-def _measurement_records(result: ScalingResult) -> Iterator[dict[str, Any]]:
-    for measurement in result.analysis.measurements:
-        capacity = result.analysis.capacity(measurement)
-        yield {
-            "workers": measurement.workers,
-            "trials": len(measurement.throughputs),
-            "throughput": measurement.mean,
-            "throughput_min": measurement.spread.low,
-            "throughput_max": measurement.spread.high,
-            "capacity": capacity,
-            "efficiency": capacity / measurement.workers,
-        }
 
 
 def _law_record(result: ScalingResult) -> dict[str, Any] | None:
@@ -268,13 +264,6 @@ def _law_record(result: ScalingResult) -> dict[str, Any] | None:
         "peak_capacity": _finite(law.peak),
         "optimum_is_extrapolated": law.optimal_workers > result.analysis.measurements[-1].workers,
     }
-
-
-def _fit_record(fit: Fit | None) -> dict[str, Any] | None:
-    """Return how well the best law describes the measurements, whether or not that is enough."""
-    if fit is None:
-        return None
-    return {"r_squared": fit.r_squared, "rmse": fit.rmse, "residuals": list(fit.residuals)}
 
 
 def _finite(value: float) -> float | None:

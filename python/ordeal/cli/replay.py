@@ -52,7 +52,13 @@ def run(flags: ReplayFlags) -> int:
         terminal.write(checked_json(trace, path, changed) if flags.json else f"{checked_text(trace, changed)}\n")
         return 0
     terminal.say(replay_header(trace))
-    result = _rerun(trace, flags)
+    try:
+        with _quiet():
+            result = rerun(trace, where=True)
+    except OutdatedTraceError as error:
+        if flags.json:
+            terminal.write(outdated_json(trace, path, error.message))
+        raise
     if flags.verbose and result.steps:
         terminal.say(replay_steps(result.steps))
     if flags.verbose and result.error is not None:
@@ -74,7 +80,10 @@ def run(flags: ReplayFlags) -> int:
             )
         )
     if flags.pdb and result.error is not None:
-        _debug(result.error)
+        if can_debug():
+            post_mortem(result.error)
+        else:
+            terminal.say("Not debugged: stdin is closed.")
     return FOUND if result.error is not None else 0
 
 
@@ -93,43 +102,27 @@ def _check(flags: ReplayFlags) -> None:
     refuse_foreign("--plain", flags.plain, is_none, force=flags.force)
 
 
-def _rerun(trace: Trace, flags: ReplayFlags) -> Rerun:
-    try:
-        with _quiet():
-            return rerun(trace, where=True)
-    except OutdatedTraceError as error:
-        if flags.json:
-            terminal.write(outdated_json(trace, str(flags.trace), error.message))
-        raise
-
-
-def _debug(error: BaseException) -> None:
-    if can_debug():
-        post_mortem(error)
-    else:
-        terminal.say("Not debugged: stdin is closed.")
-
-
 def _study(flags: ReplayFlags, trace: Trace, result: Rerun) -> tuple[Trace | None, dict[str, bool] | None]:
     """Shrink and ablate, if requested and the trace still fails as recorded."""
     if result.status is not ReplayStatus.REPRODUCED:
         if flags.shrink or flags.ablate:
             terminal.say("Neither shrunk nor ablated: the trace has to fail as recorded.")
         return None, None
-    shrunk = _shrink(trace, flags.output) if flags.shrink else None
-    faults = _ablate(shrunk if shrunk is not None else trace) if flags.ablate else None
+    shrunk = faults = None
+    if flags.shrink:
+        terminal.say("Shrinking...")
+        with _quiet():
+            shrunk = shrink(trace)
+        terminal.say(shrunk_text(trace, shrunk))
+        if flags.output is not None:
+            shrunk.save(flags.output)
+            terminal.say(f"Saved: {flags.output}")
+    if flags.ablate:
+        terminal.say("Ablating faults...")
+        with _quiet():
+            faults = ablate_faults(shrunk or trace)
+        terminal.say(ablation_text(faults))
     return shrunk, faults
-
-
-def _shrink(trace: Trace, output: str | None) -> Trace:
-    terminal.say("Shrinking...")
-    with _quiet():
-        shrunk = shrink(trace)
-    terminal.say(shrunk_text(trace, shrunk))
-    if output is not None:
-        shrunk.save(output)
-        terminal.say(f"Saved: {output}")
-    return shrunk
 
 
 def _plain(flags: ReplayFlags, trace: Trace, result: Rerun) -> Reproduction:
@@ -153,14 +146,6 @@ def _plain(flags: ReplayFlags, trace: Trace, result: Rerun) -> Reproduction:
             ) from None
         terminal.say(plain_written(made, path))
     return made
-
-
-def _ablate(trace: Trace) -> dict[str, bool]:
-    terminal.say("Ablating faults...")
-    with _quiet():
-        faults = ablate_faults(trace)
-    terminal.say(ablation_text(faults))
-    return faults
 
 
 @contextmanager
