@@ -6,16 +6,7 @@ import builtins
 
 from hypothesis.stateful import RuleBasedStateMachine, rule
 
-from ordeal._engine.execution import builtins_kept
 from ordeal.explore import Explorer
-
-
-def test_what_was_replaced_or_deleted_comes_back() -> None:
-    before = dict(vars(builtins))
-    vars(builtins)["len"] = lambda _: 0
-    del vars(builtins)["sorted"]
-    builtins_kept.restore()
-    assert vars(builtins) == before
 
 
 class Replacing(RuleBasedStateMachine):

@@ -5,13 +5,10 @@ from __future__ import annotations
 import itertools
 
 import ordeal._native as _native
-from ordeal._base.property_tracker import PropertyResult
 from ordeal._engine.parallel.merged import MergedProgress
 from ordeal._engine.parallel.messages import WorkerReport
-from ordeal._engine.properties.watch import PropertyWatch
 from ordeal._engine.storage.state_file import Provenance
 from ordeal._engine.triage.findings import Finding
-from ordeal.result import WorkerProgress
 
 NAMES: _native.MachineNames = (["put"], [], [], [])
 
@@ -27,17 +24,6 @@ def test_of_one_bucket_the_shortest_run_is_reported_and_of_these_the_earliest() 
         assert [union.add_finding(finding(*each)) for each in order] == [True, False, False]
         (kept,) = union.findings.values()
         assert (kept.origin.run_id, len(kept.tape), str(kept.error)) == (5, 2, "of run 5")
-
-
-def test_a_worker_is_all_its_processes() -> None:
-    union = MergedProgress(NAMES)
-    for runs in (4, 6):
-        report = WorkerReport()
-        report.tally.update(runs=runs, steps=10 * runs)
-        union.report(1, report)
-        if runs == 4:
-            union.end_report(1, 5, 50, "")
-    assert union.by_worker(2) == (WorkerProgress(0, 0, 0), WorkerProgress(11, 110, 1))
 
 
 def tally(name: str, hits: int, passes: int) -> dict[str, str | int | float | bool | None]:
@@ -77,18 +63,3 @@ def test_processes_that_ended_are_counted_together() -> None:
     assert totals.run_kinds == {"starts": {"fresh": 5055}}
     assert totals.checkpoints_saved == 202
     assert known.counts() == {"A": 51, "B": 50}
-
-
-def test_properties_of_processes_that_ended_are_summed() -> None:
-    known = MergedProgress(NAMES)
-    for number in range(1, 11):
-        known.report(0, report(number, line=1, passes=number % 2))
-        known.end_report(0, number, 0, "")
-    assert [(each.hits, each.passes) for each in properties_of(known)] == [(55, 5)]
-
-
-def properties_of(known: MergedProgress) -> list[PropertyResult]:
-    watch = PropertyWatch()
-    with watch.recording():
-        known.absorb_properties(watch, lambda _, run: run)
-    return [each for each in watch.results if each.name == "it happens"]

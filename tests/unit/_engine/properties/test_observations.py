@@ -11,7 +11,6 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, rule
 import ordeal._native as _native
 from ordeal import Explorer
 from ordeal._engine.execution.driver import Driver
-from ordeal._hypothesis.machines import define_machine
 from ordeal.result import ExplorationResult
 
 
@@ -90,14 +89,6 @@ def test_both_drivers_tell_the_same(cls: type[RuleBasedStateMachine], monkeypatc
     monkeypatch.setattr(Driver, "__init__", without_loop)
     plain = explored(cls, record_traces=True)
     assert (plain.checkpoints_saved, plain.total_steps) == (native.checkpoints_saved, native.total_steps)
-
-
-def test_rules_know_the_bundles_whose_size_they_change() -> None:
-    fills = {each.name: each.fills for each in define_machine(Filling).rules}
-    (box,) = fills["make"]
-    assert box[1] == "boxes"
-    assert {name for _, name in fills["move"]} == {"boxes", "bags"}
-    assert len({pair for pairs in fills.values() for pair in pairs}) == 2
 
 
 def test_events_of_hypothesis_itself_say_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

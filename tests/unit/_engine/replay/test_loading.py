@@ -7,38 +7,17 @@ from typing import Any
 
 import pytest
 
-from ordeal._engine.execution.driver import INITIALIZE, RULE
-from ordeal._engine.execution.machine import make_driver
-from ordeal._engine.replay.crash_replayer import CrashReplayer
-from ordeal._engine.replay.loading import load_for_replay, tape_of
-from ordeal._engine.replay.replayer import Replayer
+from ordeal._engine.replay.loading import load_for_replay
 from ordeal.errors import OutdatedTraceError, TraceError
-from ordeal.trace import Trace, TraceFailure, TraceStep
+from ordeal.trace import Trace, TraceStep
 
-from ...samples.traced import Counter, Everything, Faulty
+from ...samples.traced import Counter, Faulty
 
 COUNTER = f"{Counter.__module__}:{Counter.__qualname__}"
 
 
 def trace_of(*steps: TraceStep, machine: str = COUNTER, **changes: Any) -> Trace:
     return Trace(1, 42, machine, steps=list(steps), **changes)
-
-
-def test_steps_become_numbers_of_the_machine() -> None:
-    driver = make_driver(Everything)
-    names = list(driver.definition.argument_names)
-    rules = [each.name for each in driver.definition.rules]
-    trace = trace_of(
-        TraceStep("initialize", "first"),
-        TraceStep("rule_swarm", "[swarm rules=2]"),
-        TraceStep("rule", "make", choices={"count": [2]}),
-        TraceStep("rule", "ask", choices={"words": [False], "(body)": [3, 1]}),
-    )
-    assert tape_of(trace, driver).steps() == [
-        (INITIALIZE, 0, 0, []),
-        (RULE, rules.index("make"), 1, [(names.index("count"), [2])]),
-        (RULE, rules.index("ask"), 2, [(names.index("words"), [False]), (0, [3, 1])]),
-    ]
 
 
 @pytest.mark.parametrize(
@@ -74,10 +53,3 @@ def test_the_limit_is_that_of_the_caller_then_of_the_trace_then_of_the_class() -
     assert load_for_replay(trace, rule_timeout=0.0).driver.rule_timeout == 0.0
     assert load_for_replay(trace).driver.rule_timeout == 3.0
     assert load_for_replay(replace(trace, rule_timeout=None)).driver.rule_timeout == 30.0
-
-
-def test_a_failure_that_ends_its_process_is_run_in_another_one() -> None:
-    ended = TraceFailure("ProcessExitError", "add ended the process", 1, "ProcessExitError(3) at add")
-    assert type(load_for_replay(trace_of(failure=ended)).replayer) is CrashReplayer
-    assert type(load_for_replay(trace_of(failure=TraceFailure("ValueError", "x", 1))).replayer) is Replayer
-    assert type(load_for_replay(trace_of()).replayer) is Replayer

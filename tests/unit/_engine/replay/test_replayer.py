@@ -18,42 +18,12 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule
 
 from ordeal import ChaosTest, trace
-from ordeal._engine.execution.driver import Status
 from ordeal._engine.isolation.hangs import SECONDS_MIN, HangPolicy
 from ordeal._engine.replay.loading import LoadedTrace, load_for_replay
 from ordeal._engine.replay.replayer import ShrinkProgress
 from ordeal.trace import Trace, TraceStep
 
-from ...samples.traced import Counter, Everything, Faulty, failing, toggled
-
-
-def test_a_replay_tells_status_bucket_and_the_steps_that_ran() -> None:
-    trace = failing(Counter)
-    loaded = load_for_replay(trace)
-    replayed = loaded.replayer.run(loaded.tape)
-    assert replayed.outcome.status is Status.FAILED
-    assert replayed.bucket.startswith("ValueError in Counter.add: raise ValueError(")
-    assert len(replayed.tape) == len(loaded.tape) == len(trace.taken_steps())
-    assert (replayed.misaligned, replayed.rejected) == (0, 0)
-
-
-def test_steps_that_cannot_run_are_left_out_and_counted() -> None:
-    loaded = load_for_replay(
-        Trace(1, 42, "x:Y", steps=[TraceStep("rule", "make"), TraceStep("rule", "spend")]), Everything
-    )
-    replayed = loaded.replayer.run(loaded.tape)
-    assert (replayed.outcome.status, replayed.rejected, len(replayed.tape)) == (Status.DONE, 2, 0)
-
-
-def test_shrinking_tells_its_progress_after_every_replay() -> None:
-    loaded = load_for_replay(failing(Counter, shrink=False))
-    told: list[ShrinkProgress] = []
-    shrunk = loaded.replayer.shrink(loaded.tape, loaded.replayer.run(loaded.tape).bucket, 60.0, told.append)
-    assert shrunk.finished
-    assert not shrunk.interrupted
-    assert [progress.candidates for progress in told] == list(range(1, shrunk.candidates + 1))
-    assert told[0].phase == "steps"
-    assert told[-1].steps == len(shrunk.tape) == 2
+from ...samples.traced import Counter, Faulty, failing, toggled
 
 
 class Skipping(RuleBasedStateMachine):

@@ -35,14 +35,6 @@ def search_of(targets: list[str], **options: Any) -> Search:
     return Search(settings_for(Plain, **options), make_driver(Plain), resolve_targets(targets))
 
 
-@pytest.mark.parametrize(("coverage", "level"), [("auto", "counts"), ("counts", "counts"), ("novelty", "novelty")])
-def test_the_level_is_the_one_that_was_asked_for(make_module: MakeModule, coverage: str, level: str) -> None:
-    make_module(CODE, "sut")
-    monitor = search_of(["sut"], coverage=coverage).monitoring.monitor
-    assert monitor is not None
-    assert monitor.level == level
-
-
 def watched(make_module: MakeModule) -> tuple[Any, Search, Monitoring, _native.Monitor]:
     module = make_module(CODE, "sut")
     search = search_of(["sut"])

@@ -36,19 +36,6 @@ def result_of(totals: Totals, targets: list[Target] | None = None, **options: An
     )
 
 
-def test_the_figures_are_those_that_were_counted() -> None:
-    tally = Tally(runs=9, steps=80, rejected=2, unconfirmed=1)
-    tally.note("said before")
-    result = result_of(
-        Totals(tally=tally, edges=4, checkpoints=3, checkpoints_saved=7, snapshot_kind="replay"), seed=11
-    )
-    assert (result.total_runs, result.total_steps, result.rejected_runs, result.unconfirmed) == (9, 80, 2, 1)
-    assert (result.unique_edges, result.checkpoints_saved, result.snapshot_kind) == (4, 7, "replay")
-    assert (result.rng_seed, result.duration_seconds, result.stopped_reason) == (11, 1.5, "patience")
-    assert result.test_class.endswith(":Counter")
-    assert result.notes == ("said before",)
-
-
 @pytest.mark.parametrize(("runs", "rejected", "noted"), [
     (WARM_UP_RUNS, WARM_UP_RUNS // 2 + 1, True),
     (WARM_UP_RUNS, WARM_UP_RUNS // 2, False),
