@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import signal
-from pathlib import Path
 from typing import Any, NoReturn
 
 import pytest
@@ -18,43 +16,11 @@ from ordeal.errors import OrdealError
 from ordeal.result import ExplorationResult, ProgressSnapshot, ShrinkSnapshot
 
 from ...samples.traced import Counter
-from ...samples.triaged import seed_files, settings_for
-
-
-class Interrupting(RuleBasedStateMachine):
-    """Has Ctrl-C pressed in its tenth run."""
-
-    runs = 0
-
-    def __init__(self) -> None:
-        super().__init__()
-        Interrupting.runs += 1
-
-    @rule()
-    def go(self) -> None:
-        if Interrupting.runs == 10:
-            signal.raise_signal(signal.SIGINT)
+from ...samples.triaged import settings_for
 
 
 def explored(machine: type[RuleBasedStateMachine] = Counter, **options: Any) -> ExplorationResult:
     return Exploration(settings_for(machine, **options), make_driver(machine), []).run()
-
-
-def test_a_failure_is_shrunk_saved_and_counted(tmp_path: Path) -> None:
-    result = explored(max_runs=100, corpus_dir=tmp_path)
-    (failure,) = result.failures
-    assert (failure.shrunk, failure.step, failure.rule_log) == (True, 2, ["add", "add"])
-    assert failure.count > 1
-    assert seed_files(tmp_path) == [Path(str(failure.seed_path)).name]
-    assert (result.total_runs, result.stopped_reason, result.seed_replays) == (100, "max_runs", [])
-
-
-def test_the_seed_of_one_is_replayed_by_the_next_before_its_first_run(tmp_path: Path) -> None:
-    explored(max_runs=100, corpus_dir=tmp_path)
-    result = explored(max_runs=0, corpus_dir=tmp_path)
-    (failure,), (seed,) = result.failures, result.seed_replays
-    assert (failure.run_id, failure.count, failure.seed_path) == (0, 0, seed.path)
-    assert result.total_runs == 0
 
 
 def test_how_far_shrinking_is_is_told() -> None:
@@ -72,14 +38,6 @@ def test_how_far_it_is_is_told_after_runs() -> None:
     assert [each.total_runs for each in told] == list(range(1, 31))
     assert told[-1].failures == 1
     assert all(each.runs_per_second > 0 for each in told)
-
-
-def test_ctrl_c_ends_it_with_what_was_counted() -> None:
-    Interrupting.runs = 0
-    told: list[ProgressSnapshot] = []
-    result = explored(Interrupting, progress=told.append)
-    assert (result.stopped_reason, result.failures) == ("interrupted", [])
-    assert result.total_runs == len(told) >= 9
 
 
 def test_ctrl_c_while_shrinking_leaves_the_failure_and_says_so() -> None:

@@ -151,19 +151,6 @@ def test_ctrl_c_in_a_run_ends_it_with_what_was_found() -> None:
     assert log.heard[-1] == "between"
 
 
-def test_ctrl_c_before_the_first_run_ends_it_too() -> None:
-    log = Log()
-
-    def interrupt() -> None:
-        raise KeyboardInterrupt
-
-    log.begin = interrupt  # type: ignore[method-assign]
-    search = search_of(Quiet)
-    assert run(search, log) == "interrupted"
-    assert search.tally.runs == 0
-    assert log.heard == []
-
-
 def test_runs_without_news_end_it_where_that_is_asked_for() -> None:
     search = search_of(Quiet, patience=5, max_runs=10_000)
     assert run(search, Log()) == "patience"
@@ -210,17 +197,6 @@ def test_an_error_of_the_engine_ends_it_with_a_note_where_something_was_found() 
 def test_an_error_of_the_engine_gets_out_where_nothing_was_found() -> None:
     with pytest.raises(OrdealError, match="the store is gone"):
         run(search_of(Quiet), Log(breaking))
-
-
-def test_the_same_seed_makes_the_same_runs_and_another_one_others() -> None:
-    def traced(seed: int) -> tuple[object, ...]:
-        search = search_of(Counter, max_runs=60, session_seed=seed)
-        run(search, Log())
-        (finding,) = search.findings.all()
-        return search.tally.counts(), finding.tape.hash(), finding.count, search.totals().swarm
-
-    assert traced(1) == traced(1)
-    assert traced(1) != traced(2)
 
 
 SOURCE = """

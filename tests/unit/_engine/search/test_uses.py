@@ -11,12 +11,11 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import precondition
 
-from ordeal._engine.search.uses import add_counts, fault_uses_of, rule_uses_of
 from ordeal._report.exploration import json_report
 from ordeal.chaos import ChaosTest
 from ordeal.explore import Explorer
 from ordeal.faults import LambdaFault, numerical, timing
-from ordeal.result import ExplorationResult, FaultUse, RuleUse, UnderFault
+from ordeal.result import ExplorationResult
 from ordeal.stateful import rule
 
 from ...samples.shop import add_module, shop_app
@@ -121,13 +120,3 @@ def test_a_resumed_exploration_continues_the_counts(tmp_path: Path) -> None:
     Explorer(Answers, seed=3, workers=1, isolate=False).run(max_runs=25, shrink=False, save_state_to=path)
     resumed = Explorer(Answers, seed=3, workers=1, isolate=False).run(max_runs=40, shrink=False, resume_from=path)
     assert resumed.rules == whole.rules
-
-
-def test_counts_of_several_processes_are_added() -> None:
-    total = {"ask": [5, 0, 3, 1]}
-    add_counts(total, {"ask": [1, 0, 1, 1], "answer": [2, 2, 0, 0]})
-    assert rule_uses_of(total, ["quiet"]) == [
-        RuleUse("ask", (UnderFault(None, 6, 0), UnderFault("quiet", 4, 2))),
-        RuleUse("answer", (UnderFault(None, 2, 2), UnderFault("quiet", 0, 0))),
-    ]
-    assert fault_uses_of({"a": [2, 3, 4], "damaged": [1]}) == [FaultUse("a", 2, 3, 4)]
