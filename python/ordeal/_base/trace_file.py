@@ -356,7 +356,7 @@ def _opened_device(target: Path) -> int | None:
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(target))
     if stat.S_ISBLK(mode):
         raise OSError(errno.EINVAL, "it is a disk", str(target))
-    # Standard output may be a file, but its name in /dev is none.
+    # Standard output may be a file, but its name in /dev is not.
     if stat.S_ISREG(mode) and target.absolute().parent != Path("/dev"):
         return None
     try:

@@ -111,7 +111,7 @@ def _version(name: str, config: OrdealConfig) -> Iterator[Version]:
 
 
 def _install(release: str, place: Path) -> None:
-    """Install a release with what it needs into a folder of its own."""
+    """Install a release with what it needs into a separate folder."""
     command = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--target", str(place)]
     try:
         done = subprocess.run(
@@ -125,7 +125,7 @@ def _install(release: str, place: Path) -> None:
 
 
 def _copy_machines(config: OrdealConfig, here: Path, folder: Path) -> None:
-    """Put the machines as they are now beside the earlier program: only what is tested is to differ.
+    """Put the machines as they are now next to the earlier program: only what is tested may differ.
 
     With each go the files that it imports from its own folder, unless they belong to a target module.
     """

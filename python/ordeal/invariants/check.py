@@ -72,7 +72,7 @@ class Invariant:
 
 @dataclass(frozen=True)
 class _Both(Invariant):
-    """Several invariants, checked in their order; it has no check of its own."""
+    """Several invariants, checked in their order; it checks nothing itself."""
 
     parts: tuple[Invariant, ...]
 

@@ -294,7 +294,7 @@ class ProgressSnapshot(msgspec.Struct, frozen=True):
     ``found`` are the failures so far, in the order in which they were found; it is the same object until there is
     another one. ``lines`` counts the lines of the target modules that runs reached, without those that an import runs,
     and ``next_run_max`` bounds the probability that the next run shows something new (95 %), None while too little is
-    known. Both are counted now and then, and only where processes of their own explore, as are ``workers``, by number.
+    known. Both are counted now and then, and only where separate processes explore, as are ``workers``, by number.
     """
 
     elapsed: float

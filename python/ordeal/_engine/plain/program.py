@@ -112,7 +112,7 @@ def _inlined(program: Program) -> Program:
         plain = each.variable and not each.raises and not each.faults and users == 1
         is_last_call = following is None and not end.text
         put, count = _put(text, each.variable, each.text) if each.variable else ("", 0)
-        # Longer calls stand in a line of their own.
+        # Longer calls stand in a separate line.
         if plain and not is_last_call and count == 1 and len(put) < 80:
             used = end.uses if following is None else following.uses
             uses = sorted({*each.uses, *used} - {each.variable})

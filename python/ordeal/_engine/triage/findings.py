@@ -27,7 +27,7 @@ from ordeal.result.failure import failure_id
 
 #: More distinct failures than this are a flood; the rest is only counted.
 BUCKETS_MAX = 1_000
-#: How many steps that break an invariant at one place get buckets of their own; others count with the first of them.
+#: How many steps that break an invariant at one place get separate buckets; others count with the first of them.
 SIBLINGS_MAX = 32
 #: How often the same failure may turn out to be a copy's fault before it is no longer tried.
 UNFAITHFUL_MAX = 3

@@ -1,4 +1,4 @@
-"""The jobs of triage, the same whether they run in the exploring process or in one of their own.
+"""The jobs of triage, the same whether they run in the exploring process or in another one.
 
 A job reports each result at once, so that it is known even if its process dies later.
 """

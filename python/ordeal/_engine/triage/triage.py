@@ -310,7 +310,7 @@ class Triage:
     def _kept(self, findings: list[Finding], failures: list[Failure]) -> list[Failure]:
         """Return the failures after replays in fresh interpreters, saved as seeds."""
         with self.interruptible("No failure was confirmed in a fresh process: that was interrupted."):
-            # Failures that end their process were seen to do so in processes of their own.
+            # Failures that end their process were seen to do so in separate processes.
             asked = [number for number, finding in enumerate(findings) if not finding.needs_own_process]
             if self._fresh is not None and asked:
                 judged, unknown = confirm_fresh(self._fresh, [findings[n] for n in asked], [failures[n] for n in asked])

@@ -1,6 +1,6 @@
 """Compares two versions by the same traces: the first step of each that differs, by what differs, and the shortest run.
 
-This process runs no code of the user's: each version runs in an interpreter of its own.
+This process runs no code of the user's: each version runs in a separate interpreter.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Version:
     Attributes:
         folder: where its machine runs.
         paths: where its modules are found first.
-        other_folder: a folder of which no module may come, as it holds another version; empty for none.
+        other_folder: a folder from which no module may come, as it holds another version; empty for none.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Examines classes in processes of their own, and the machine that ordeal runs on."""
+"""Examines classes in separate processes, and the computer that ordeal runs on."""
 
 from __future__ import annotations
 

@@ -158,7 +158,7 @@ def sandbox(folder: Path, passed: Sequence[str] = (), *, limit: int = 1024) -> I
 
 
 def end_all(process: subprocess.Popen[bytes]) -> None:
-    """End a process and all that it has started, which may be in groups of their own."""
+    """End a process and all that it has started, which may be in other process groups."""
     for pid in [*descendants(process.pid), process.pid]:
         with suppress(ProcessLookupError, PermissionError):
             os.kill(pid, signal.SIGKILL)

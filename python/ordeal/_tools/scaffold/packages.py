@@ -43,7 +43,7 @@ _CHANGING = frozenset(
     {"add", "append", "appendleft", "clear", "discard", "extend", "insert", "move_to_end", "pop", "popitem", "popleft"}
     | {"push", "put", "remove", "reverse", "rotate", "setdefault", "sort", "update"}
 )
-#: Bases of classes that hold no state of their own, or are made in another way than by a call.
+#: Bases of classes that hold no state, or are made in another way than by a call.
 _NO_STATE = frozenset(
     {"Exception", "BaseException", "Enum", "IntEnum", "StrEnum", "Flag", "IntFlag", "Protocol", "TypedDict"}
     | {"NamedTuple", "Warning", "Structure"}

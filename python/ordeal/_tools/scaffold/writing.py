@@ -104,8 +104,8 @@ class _Writer:
         return (
             f'"""Sequences of calls on {self._tried.module}.{self._class}.\n\n'
             "`ordeal init` wrote this file; it is yours to change.\n\n"
-            f"    ordeal explore    searches, guided by the code of {package} that runs\n"
-            f"    pytest {self._file}    runs a short search, and every failure that was found before\n"
+            f"    ordeal explore    searches, guided by the coverage of {package}\n"
+            f"    python -m pytest {self._file}    runs a short search, and every failure that was found before\n"
             '"""'
         )
 

@@ -134,7 +134,7 @@ class World(_native.WorldState):
         """Return the node of this name.
 
         Raises:
-            SimulationError: there is none.
+            SimulationError: there is no such node.
         """
         if name not in self._nodes:
             known = ", ".join(self._nodes) or "there are none"

@@ -164,7 +164,7 @@ def output(answer: Any) -> Output:
     """Return an answer as an Output: a text or bytes alone are what is printed.
 
     Raises:
-        SimulationError: it is none.
+        SimulationError: it is not an answer.
     """
     if isinstance(answer, Output):
         return answer
@@ -192,7 +192,7 @@ class Programs:
         """Declare what a program answers.
 
         Raises:
-            SimulationError: the name is none.
+            SimulationError: the name is not that of a program.
         """
         if not isinstance(name, str) or not name or "/" in name:
             raise SimulationError(

@@ -224,7 +224,7 @@ def faults_of_option(text: str) -> tuple[SimulatedFault, ...]:
     """Return the faults that an option names, such as ``cancel,stall`` or ``cancel=worker*,stall=0.5``.
 
     Raises:
-        SimulationError: one of them is none of these, or what it takes cannot be used.
+        SimulationError: one of them is not a fault, or what it takes cannot be used.
     """
     faults: list[SimulatedFault] = []
     for part in filter(None, map(str.strip, text.split(","))):
@@ -264,7 +264,7 @@ def fault_text(fault: SimulatedFault) -> str:
 
 
 def fault_of_text(text: str) -> SimulatedFault:
-    """Return the fault behind a text; raises SimulationError when there is none."""
+    """Return the fault that a text names. Raises SimulationError if it names none."""
     kind, _, argument = text.partition(" ")
     longest, _, nodes = argument.partition(" ")
     try:

@@ -265,7 +265,7 @@ class _Reaction:
 
 
 def _number(sig: Any) -> int:
-    """Return the number of a signal; raises TypeError or ValueError for what is none."""
+    """Return the number of a signal. Raises TypeError or ValueError for anything else."""
     if not isinstance(sig, int):
         raise TypeError(f"sig must be an int, not {sig!r:.100}")
     if sig not in signal.valid_signals():
