@@ -163,7 +163,7 @@ __all__ = [
 def error_on_call(target: str, error: type[Exception] = OSError, message: str = "Simulated I/O error") -> CallFault:
     """Make calls of ``target`` raise ``error(message)``.
 
-    Raises FaultError when ``error`` is not a class of exceptions that are made from a text, or ``message`` is not a text.
+    Raises FaultError if ``error`` is not a class of exceptions that take a text, or ``message`` is not a text.
     """
     check_error("error_on_call", error)
     check_text("error_on_call", "message", message)
