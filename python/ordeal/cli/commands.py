@@ -376,7 +376,7 @@ def replay() -> None:
 
 @_command(
     "Exit code: 0, 1 when the later report has a new finding, 2 for wrong use.",
-    _argument("what", "FORMAT|diff"),
+    _argument("what", "FORMAT|diff|query"),
     _argument("runs", "[RUN|FILE]...", path=True, many=True),
 )
 def report() -> None:
@@ -384,7 +384,7 @@ def report() -> None:
 
     `ordeal report html` makes a page: findings, coverage over time, and each failure step by step, for which it is
     replayed. The page is one file, and needs neither a network nor JavaScript. `diff` takes the earlier run, then the
-    later one.
+    later one. `query` takes a path such as .results[].failures[].id, and prints a line of JSON for each value there.
 
     RUN is a name in .ordeal/runs or the beginning of it [default: the latest]; FILE is a report as JSON.
     """

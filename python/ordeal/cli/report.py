@@ -1,4 +1,4 @@
-"""``ordeal report``: the report of an earlier run in another format, or compared with a later one."""
+"""``ordeal report``: the report of an earlier run in another format, values of it, or a comparison with a later one."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from ordeal._engine.execution.class_path import trust_settings
 from ordeal._engine.runs.folder import RESULT, RUNS_PATH, find_run, run_folders
 from ordeal._report.comparing import compare, comparison_text, read_document
 from ordeal._report.formats import write_report
+from ordeal._report.query import query
 from ordeal.cli import terminal
 from ordeal.config.flags import ReportFlags
 from ordeal.config.options import DEFAULT_PATH, FORMATS, ReportConfig
@@ -25,8 +26,10 @@ def run(flags: ReportFlags) -> int:
     what, names = flags.what, flags.runs
     if what == "diff":
         return _diff(flags)
+    if what == "query":
+        return _query(names)
     if what not in FORMATS:
-        raise ConfigError(f"`{what}` is neither `diff` nor a format", hint=f"formats: {', '.join(FORMATS)}")
+        raise ConfigError(f"`{what}` is neither `diff`, `query` nor a format", hint=f"formats: {', '.join(FORMATS)}")
     if len(names) > 1:
         raise ConfigError(f"`ordeal report {what}` takes one run, got {len(names)}", hint="name one run or JSON report")
     trust_settings(Path(DEFAULT_PATH))  # a page replays the failures to record their steps
@@ -40,6 +43,15 @@ def run(flags: ReportFlags) -> int:
         message = f"cannot write the report into `{target}`: {error.strerror or error}"
         raise ConfigError(message, hint="name another `--report-dir`") from None
     terminal.write(f"{path}\n")
+    return 0
+
+
+def _query(words: tuple[str, ...]) -> int:
+    if not words or len(words) > 2:
+        hint = "for example `ordeal report query '.results[].failures[].id'`"
+        raise ConfigError(f"`ordeal report query` takes a path and a run, got {len(words)} words", hint=hint)
+    for value in query(_document(words[1] if len(words) == 2 else None)[1], words[0]):
+        terminal.write(f"{json.dumps(value)}\n")
     return 0
 
 

@@ -98,7 +98,7 @@ def test_a_new_finding_is_an_exit_code(run: Run) -> None:
         (("html", "odd.json"), "`odd.json` is not a JSON report of ordeal: "),
         (("html", "text.json"), "`text.json` is not a JSON report of ordeal: "),
         (("html", "-o", "text.json/x"), "cannot write the report into `text.json/x`: Not a directory"),
-        (("xml", "old.json"), "`xml` is neither `diff` nor a format"),
+        (("xml", "old.json"), "`xml` is neither `diff`, `query` nor a format"),
         (("md", "old.json", "new.json"), "`ordeal report md` takes one run, got 2"),
         (("diff", "old.json"), "`ordeal report diff` takes two runs, got 1"),
         (("md", "none.json"), "cannot read the report `none.json`: No such file or directory"),
