@@ -138,7 +138,7 @@ def is_own(frame: FrameType | None) -> bool:
 
 
 def without_complaints() -> AbstractContextManager[object]:
-    """Return what keeps Python from telling of coroutines that never began, once entered: an alarm may come in between.
+    """Return a context that silences Python's warning of coroutines that never began: an alarm may come first.
 
     The program has made such a coroutine, and has had no time to await it.
     """

@@ -213,7 +213,7 @@ class OutsideWatch:
 
 
 def _is_of_pytest(hook: object) -> bool:
-    """Return True if ``hook`` is one by which pytest warns of what is reported here."""
+    """Return True if ``hook`` belongs to pytest, which warns of what is reported here."""
     return str(getattr(getattr(hook, "func", hook), "__module__", "")).startswith("_pytest.")
 
 

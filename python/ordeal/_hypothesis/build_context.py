@@ -1,4 +1,4 @@
-"""What a run of ours stands in, as ``note()``, ``event()`` and the like see it: a build context of Hypothesis."""
+"""The build context of Hypothesis in which our runs stand, for ``note()``, ``event()`` and the like."""
 
 from __future__ import annotations
 

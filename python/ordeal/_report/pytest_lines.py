@@ -100,7 +100,7 @@ def seed_section(records: Sequence[SeedRecord], *, verbose: bool, folders: Mappi
 
 
 def seeds_left_out(number: int) -> str:
-    """Return the line on seeds that were deselected or not reached: a green run says nothing of them."""
+    """Return the line on seeds that were deselected or not reached: a green run does not cover them."""
     return f"{counted(number, 'saved failure')} not replayed; `ordeal seeds` replays all"
 
 

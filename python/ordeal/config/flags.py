@@ -241,7 +241,7 @@ class GateFlags(CommandFlags):
 
 
 class InitFlags(Table):
-    """For what ``ordeal init`` writes a machine; None for the package of the current folder."""
+    """The package or class that ``ordeal init`` writes a machine for; None for the package of the current folder."""
 
     target: str | None = None
     seconds: float = option(

@@ -149,7 +149,7 @@ _PLAIN = (
 
 
 def is_plain(value: object) -> bool:
-    """Return True if a value is what it says, so that it is never known by what gave it."""
+    """Return True if a value is always written as itself, and never as the result of an operation."""
     kind = type(value)
     if kind is tuple or kind is frozenset:
         return all(is_plain(item) for item in value)  # type: ignore[attr-defined]

@@ -189,7 +189,7 @@ def _end(recorder: Recorder, error: BaseException) -> tuple[End, int, Expression
 
 
 def _message(error: BaseException, limit: int = 200) -> str:
-    """Return the first line of a message, without the words of a pair: who reads it knows no system and no model."""
+    """Return the first line of a message, without the words of a pair: the plain program has no system and no model."""
     first = error_message(error).strip().partition("\n")[0]
     if isinstance(error, DivergenceError):
         first = re.sub(r"the system \((\w+)\)", r"\1", first)

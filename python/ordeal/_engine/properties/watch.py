@@ -44,7 +44,7 @@ class PropertyWatch:
             tracker.active = False
 
     def number_run(self, run: int) -> None:
-        """Say which run begins, for what it is the first to see."""
+        """Note which run begins, so that what it sees first is noted with its number."""
         tracker.run = run
 
     def begin_run(self) -> None:

@@ -189,7 +189,7 @@ class Checkpoints:
     def keep(self, checkpoint: int, run: RunContext, steps: int) -> None:
         """Copy the state of ``run``, to which its ``steps`` lead, for a new checkpoint, if going there takes that long.
 
-        Most checkpoints are never returned to, so only who asks for copies has one of each.
+        Most checkpoints are never returned to, so copies are made only if the caller asks for them.
         """
         seconds = steps * self._seconds_returned / self._steps_returned if self._steps_returned else 0.0
         if self._wanted == "copy" or self._pays(steps / COPIES_AHEAD, seconds / COPIES_AHEAD):

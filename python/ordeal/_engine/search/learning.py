@@ -318,7 +318,7 @@ class Comparisons:
         return Cmplog(self._targets, self._monitoring.monitor, self._progress.aids.functions)
 
     def _replay_price(self, steps: int) -> int:
-        """Return what observing a run of this many steps costs, by what steps have cost so far."""
+        """Return the expected cost of observing a run of this many steps, by the cost of earlier ones."""
         assert self._monitoring.monitor is not None
         step = STEP + self._monitoring.monitor.events // max(1, self._progress.tally.steps)
         return OBSERVED_STEPS * step * steps

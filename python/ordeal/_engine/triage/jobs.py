@@ -274,7 +274,7 @@ def _all_fall_into(bucket: str, replays: Sequence[Replayed]) -> bool:
 
 
 def _take_steps_of(sibling: Finding, replayer: Replayer, finding: Finding, deadline: float, *, exchange: bool) -> None:
-    """Replace the tape of a finding by what its sibling needs, if it still fails in its own way.
+    """Replace the tape of a finding by the steps of its sibling, if that fails as before.
 
     With ``exchange``, also try its steps with one of them replaced by the failing step.
     """

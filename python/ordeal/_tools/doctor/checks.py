@@ -43,7 +43,7 @@ Examined = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """One thing that was looked at. ``subject`` is the class, or empty for what concerns all."""
+    """One check. ``subject`` is the class; it is empty if the check concerns all classes."""
 
     name: str
     status: Status

@@ -92,7 +92,7 @@ class Ended:
 
     @property
     def lost(self) -> str:
-        """Why the job did not begin, if it did not: that says nothing of what it runs."""
+        """Why the job did not begin, if it did not: that is not a verdict on what it runs."""
         return next((str(each["lost"]) for each in self.said if "lost" in each), "")
 
     def verdict(self) -> tuple[Word, str]:

@@ -83,7 +83,7 @@ class Sandbox:
 
     @property
     def place(self) -> Path:
-        """The folder for what judges and the one who asks them share; mutants cannot write there."""
+        """The folder that judges share with their caller; mutants cannot write there."""
         return Path(self.scratch, _PLACE)
 
     def seen(self, path: str | Path) -> str:

@@ -1,4 +1,4 @@
-"""The words for what became of a mutant, the score, and what became of functions whose bodies are exchanged."""
+"""The verdicts on mutants, the score, and the verdicts on functions whose bodies are replaced."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ def run(flags: FleetFlags) -> int:
 
 
 def _name(url: str, given: str | None) -> str:
-    """Return the fleet that is meant: of several that run, only the person who asks knows which."""
+    """Return the fleet to show. If several run, the user must name one."""
     known = launchers(url)
     where = f"in the store {shown_address(url)}"
     if not known:

@@ -167,7 +167,7 @@ def as_rerun(given: MutateOptions) -> MutateOptions:
 
 
 def left_open(saved: Saved | None) -> set[str]:
-    """Return the ids of what nothing noticed the last time."""
+    """Return the ids of the survivors of the last run."""
     return {each.mutant.id for each in saved.verdicts() if each.word in _OPEN} if saved is not None else set()
 
 

@@ -25,7 +25,7 @@ def host_name(life: Life | None) -> str:
 
 
 class DatagramEndpoint(asyncio.DatagramTransport):
-    """One end of what datagrams are sent between."""
+    """One endpoint of datagrams."""
 
     __hash__ = number_of
 

@@ -78,7 +78,7 @@ class Node:
 
     @property
     def is_up(self) -> bool:
-        """Whether it runs, be it paused."""
+        """Whether it runs; a paused node does."""
         return not self.life.is_dead
 
     @property

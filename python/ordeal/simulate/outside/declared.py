@@ -1,4 +1,4 @@
-"""Declared answers: what somebody outside of the run says to what is asked, and what to paste where one is missing."""
+"""Declared answers of services and programs outside the run, and the declaration to paste where one is missing."""
 
 from __future__ import annotations
 

@@ -501,7 +501,7 @@ class SimulationLoop(_native.ReadyQueue, NetworkLoop):  # type: ignore[misc]
         return failure
 
     def wait_lines(self) -> list[str]:
-        """Return who waits for what, and what is not as usual with the nodes, for people."""
+        """Return lines on which task waits for what, and on the state of the nodes."""
         state = [] if self.world is None else self.world.state_lines()
         return [*wait_lines([record for record in self.records if record.is_living]), *state]
 

@@ -16,7 +16,7 @@ _REFERENCES_ALONE = 3
 
 
 def stray_cancellation(records: Sequence[TaskRecord], main: asyncio.Task[Any] | None) -> StrayCancellation | None:
-    """Return what to say if a task other than the main one ended by what the cancellation of another cancelled."""
+    """Return the message if a task other than the main one ended because another task was cancelled."""
     for record in records:
         task: Any = record.task
         is_asked = record.strikes or task is main or not record.is_living

@@ -1,4 +1,4 @@
-"""Who waits for what in a run that cannot go on, who has it, and whether anybody can still bring it about."""
+"""Finds what the tasks of a run that cannot go on wait for, who has it, and whether any can still provide it."""
 
 from __future__ import annotations
 

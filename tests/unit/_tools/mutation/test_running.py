@@ -403,7 +403,7 @@ def test_tests_may_take_more_memory_than_a_mutant_beyond_them(tmp_path: Path) ->
 )
 def test_a_test_that_ends_the_process_is_named(line: str, why: str, tmp_path: Path) -> None:
     tests = f"import os\nfrom shop import f\ndef test_a(): f(1)\ndef test_ends(): {line}\n"
-    with pytest.raises(NoVerdictError, match=f"do not come to their end without any mutant: {why}") as raised:
+    with pytest.raises(NoVerdictError, match=f"do not finish without any mutant: {why}") as raised:
         judged(tmp_path, "def f(a):\n    return a + 1\n", tests, "arithmetic")
     assert raised.value.hint == "`python -m pytest test_shop.py::test_ends` may show it"
 

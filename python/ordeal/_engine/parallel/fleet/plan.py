@@ -146,7 +146,7 @@ def _search(project: Path) -> tuple[str, ...]:
 def named_store(
     given: str | None, settings: str | None = None, *, environment: Mapping[str, str] = os.environ
 ) -> str | None:
-    """Return the store that somebody means who wants to look at one: the one of this folder, if no other is named."""
+    """Return the store to look at: the one that is named, otherwise that of this folder."""
     named = given or environment.get(STORE_VARIABLE) or settings
     return named or (f"dir://{_LOCAL_STORE}" if Path(_LOCAL_STORE).is_dir() else None)
 

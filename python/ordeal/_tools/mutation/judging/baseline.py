@@ -102,7 +102,7 @@ class Ran:
     Attributes:
         said: a message for each test, and one for the end.
         unwatched: what they said where they ran as they run with mutants, at the same time.
-        why_ended: why they did not come to their end, if they did not.
+        why_ended: why they did not finish, if they did not.
         unsteady: the tests that failed, and passed when they were asked again.
     """
 
@@ -155,7 +155,7 @@ class Original:
         return Ran(said, (ended[id(unwatched)].said or [{}])[-1], _why(first), self._pass_again(failed))
 
     def _pass_again(self, failed: Sequence[int]) -> Set[int]:
-        """Return which of the tests that failed pass when they are asked again: those fail now and then."""
+        """Return the failed tests that pass when they run again: they are flaky."""
         if not 0 < len(failed) <= UNSTEADY_MAX:
             return frozenset()
         ended = next(run_jobs([original_job(lambda tell: self.run(failed, tell))], 1))
@@ -194,8 +194,8 @@ def original_job(run: Callable[[Say], None], tag: Any = None) -> Job:
 
 
 def endless(ran: Ran, names: Sequence[str]) -> Refused:
-    """Return that the tests do not come to their end, and which one is why."""
-    what = "the tests do not come to their end without any mutant"
+    """Return the refusal to judge with tests that do not finish; it names the one that prevents it."""
+    what = "the tests do not finish without any mutant"
     count = sum("test" in message for message in ran.said)
     if count == len(names):
         return Refused(what)

@@ -70,7 +70,7 @@ class ImportPlugin:
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[Any]) -> None:
-        """Leave out what may not judge. A test that only this mutant has may: its name may come of what is mutated."""
+        """Leave out tests that may not judge. One that only this mutant has may: the mutated code may name it."""
         items[:] = [item for item in items if item.nodeid not in self._left_out]
         if self._part is not None:
             items[:] = [item for item in items if item.nodeid in self._part.names]
@@ -146,7 +146,7 @@ class ImportRoute:
                     self._take(asked.first or ended)
 
     def _again(self, asked: _Asked, ended: Ended) -> _Asked | None:
-        """Return what else is asked of a mutant; None where the verdict stands.
+        """Return the tests to run next for a mutant; None if the verdict stands.
 
         A test that kills is asked alone, of the mutant and of the original: a busy machine makes some fail. If it does
         not kill again, all are asked once more.

@@ -1,4 +1,4 @@
-"""Deals mutants to forks, and makes verdicts of what these say.
+"""Deals mutants to forks, and turns their answers into verdicts.
 
 A lane is a row of mutants of one file that are judged in their order, so that the test which noticed one is asked first
 about the next of its function. How many forks carry the lanes, and whether each mutant has a separate one, changes

@@ -220,7 +220,7 @@ class TraceReplayer:
         return self._execute(tape, observer).status is Status.DONE
 
     def sketches(self, tape: _native.Tape, watch: StepWatch | None = None) -> list[Step] | None:
-        """Return the rule and a number for the state after each step; None when the run does not come to its end."""
+        """Return the rule and a number for the state after each step; None when the run does not finish."""
         watch = watch or StepWatch()
         self._lookout.collect()
         if not self.watched(tape, watch) or len(watch.rules) != self._lookout.steps:
