@@ -146,7 +146,12 @@ def error_message(error: BaseException) -> str:
 
 def traceback_text(error: BaseException, first: TracebackType | None) -> str:
     """Return the traceback of ``error`` from ``first`` on, with the exceptions that led to it, as Python prints it."""
-    return bounded_call(lambda: _printed(error, first), lambda raised: _frames_only(error, first, raised))
+
+    def frames_only(raised: BaseException | None) -> str:
+        frames = bounded_call(lambda: "".join(traceback.format_tb(first, limit=-FRAMES_MAX)), lambda _raised: "")
+        return f"{frames}<{type_name(type(error))} whose text {_why(raised)}>\n"
+
+    return bounded_call(lambda: _printed(error, first), frames_only)
 
 
 def _printed(error: BaseException, first: TracebackType | None) -> str:
@@ -177,11 +182,6 @@ def _printed_alone(error: BaseException, tb: TracebackType | None) -> list[str]:
         _set_suppresses(error, suppresses)
 
 
-def _frames_only(error: BaseException, first: TracebackType | None, raised: BaseException | None) -> str:
-    frames = bounded_call(lambda: "".join(traceback.format_tb(first, limit=-FRAMES_MAX)), lambda _raised: "")
-    return f"{frames}<{type_name(type(error))} whose text {_why(raised)}>\n"
-
-
 def _chain(error: BaseException) -> Iterator[tuple[BaseException, str]]:
     """Yield ``error`` and the exceptions that led to it, each with the text that Python prints after it."""
     seen: set[int] = set()
@@ -200,12 +200,12 @@ def release_frames(error: BaseException) -> None:
 
     Their finalisers may do anything. They do it now, in bounded time, and not when the garbage collector comes.
     """
-    bounded_call(lambda: _clear_frames(error), lambda _raised: None)
 
+    def clear() -> None:
+        for each, _ in _chain(error):
+            traceback.clear_frames(traceback_of(each))
 
-def _clear_frames(error: BaseException) -> None:
-    for each, _ in _chain(error):
-        traceback.clear_frames(traceback_of(each))
+    bounded_call(clear, lambda _raised: None)
 
 
 def remote_error(name: str, message: str) -> BaseException:

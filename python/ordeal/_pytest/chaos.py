@@ -97,22 +97,15 @@ class ChaosRun:
         if output is not None:
             output[_KEY] = tracker.snapshot()
             return
-        self._save_properties()
-        if self._properties_fail(session):
-            self._fails_run = True
-            session.exitstatus = pytest.ExitCode.TESTS_FAILED
-
-    def _save_properties(self) -> None:
-        """Save what was reached, for `ordeal catalog`."""
         try:
-            add_reached(self._config.rootpath / PROPERTIES_PATH, tracker.results)
+            add_reached(self._config.rootpath / PROPERTIES_PATH, tracker.results)  # for `ordeal catalog`
         except PropertyError as error:
             self._trouble.append(error.message)
-
-    def _properties_fail(self, session: pytest.Session) -> bool:
         # A run that is only listed, empty or interrupted has its own exit status, and shows nothing about properties.
         ran = session.testscollected > 0 and not session.config.getoption("collectonly")
-        return ran and session.exitstatus == pytest.ExitCode.OK and bool(tracker.failures or self._trouble)
+        if ran and session.exitstatus == pytest.ExitCode.OK and (tracker.failures or self._trouble):
+            self._fails_run = True
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Write the sections on properties."""

@@ -218,7 +218,9 @@ def coverage_lines(result: ExplorationResult) -> list[str]:
     if result.lines_total:
         share = percent(result.lines_covered / result.lines_total)
         lines.append(f"Line coverage: {result.lines_covered}/{result.lines_total} ({share})")
-        lines += _missed(result.missed_lines)
+        if sum(map(len, result.missed_lines.values())) <= _MISSED_LINES_MAX:
+            for file, missed in result.missed_lines.items():
+                lines.append(f"Missed: {one_line(f'{file}:{",".join(line_ranges(missed))}')}")
     gaps = result.coverage_gaps
     if gaps:
         lines.append(f"Not reached in {counted(result.total_runs, 'run')}: {len(gaps)} branch(es) in target modules")
@@ -229,13 +231,6 @@ def coverage_lines(result: ExplorationResult) -> list[str]:
         if len(gaps) > _GAPS_MAX:
             lines.append(f"  ... and {len(gaps) - _GAPS_MAX} more")
     return lines
-
-
-def _missed(missed: Mapping[str, Sequence[int]]) -> list[str]:
-    """Return the lines that no run reached, if they are few."""
-    if sum(map(len, missed.values())) > _MISSED_LINES_MAX:
-        return []
-    return [f"Missed: {one_line(f'{file}:{",".join(line_ranges(lines))}')}" for file, lines in missed.items()]
 
 
 def line_ranges(lines: Sequence[int]) -> list[str]:

@@ -99,13 +99,20 @@ def failure_id(bucket: str) -> str:
 
 def failure_text(failure: Failure) -> str:
     """Return where a failure happened, with which faults, and the steps that led there."""
-    lines = _head(failure)
+    name = run_name(failure)
+    lines = [f"{name[0].upper()}{name[1:]}, step {failure.step}: {describe_error(failure.error)}"]
+    lines += indented(place_lines(failure.place), 2)
+    if failure.broken_by:
+        lines.append(f"  Invariant broken by: {name_list(failure.broken_by)}")
     if failure.struck is not None:
         lines.append(f"  Struck by: {struck_text(failure.struck)}")
     if failure.active_faults or failure.struck is None:
         lines.append(f"  Active faults: {name_list(short_names(failure.active_faults))}")
     if failure.necessary_faults is not None:
-        lines.append(f"  Necessary faults: {_necessary(failure.necessary_faults)}")
+        # Shortened among all faults of the trace, so that names mean the same here as in the line above.
+        faults = failure.necessary_faults
+        names = [name for name, needed in zip(short_names(list(faults)), faults.values(), strict=True) if needed]
+        lines.append(f"  Necessary faults: {name_list(names) if names else 'none (fails without any faults)'}")
     lines.append(f"  Sequence: {sequence_text(failure)}")
     return "\n".join(lines)
 
@@ -115,27 +122,11 @@ def struck_text(struck: Mapping[str, int]) -> str:
     return ", ".join(counted(number, noun, PLURALS.get(noun, "")) for noun, number in struck.items()) or "nothing"
 
 
-def _head(failure: Failure) -> list[str]:
-    name = run_name(failure)
-    lines = [f"{name[0].upper()}{name[1:]}, step {failure.step}: {describe_error(failure.error)}"]
-    lines += indented(place_lines(failure.place), 2)
-    if failure.broken_by:
-        lines.append(f"  Invariant broken by: {name_list(failure.broken_by)}")
-    return lines
-
-
 def run_name(failure: Failure) -> str:
     """Return where a failure comes from: a run of this exploration, or a seed."""
     if failure.run_id or failure.seed_path is None:
         return f"run {failure.run_id}"
     return f"seed {one_line(PurePath(failure.seed_path).name.partition('.')[0].removeprefix('seed-'))}"
-
-
-def _necessary(faults: Mapping[str, bool]) -> str:
-    # Shortened among all faults of the trace, so that names mean the same here as in the line above.
-    pairs = zip(short_names(list(faults)), faults.values(), strict=True)
-    names = [name for name, needed in pairs if needed]
-    return name_list(names) if names else "none (fails without any faults)"
 
 
 def sequence_text(failure: Failure) -> str:

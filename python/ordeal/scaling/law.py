@@ -153,7 +153,12 @@ def analyse(measurements: Sequence[Measurement]) -> Analysis:
     if len(measurements) < Analysis.counts_min:
         return Analysis(measurements=tuple(measurements), fit=None, doubts=(Doubt.FEW_COUNTS,))
     fit = _fit(measurements)
-    return Analysis(measurements=tuple(measurements), fit=fit, doubts=tuple(_doubts(fit)))
+    doubts = []
+    if fit.r_squared < Analysis.r_squared_min and fit.largest_residual > _RESIDUAL_SMALL:
+        doubts.append(Doubt.LOW_R_SQUARED)
+    if fit.largest_residual > Analysis.residual_max:
+        doubts.append(Doubt.LARGE_RESIDUAL)
+    return Analysis(measurements=tuple(measurements), fit=fit, doubts=tuple(doubts))
 
 
 def _check(measurements: Sequence[Measurement]) -> None:
@@ -166,15 +171,6 @@ def _check(measurements: Sequence[Measurement]) -> None:
                 f"the throughputs of {measurement.workers} workers are {list(measurement.throughputs)}",
                 hint="give at least one number above 0",
             )
-
-
-def _doubts(fit: Fit) -> list[Doubt]:
-    doubts = []
-    if fit.r_squared < Analysis.r_squared_min and fit.largest_residual > _RESIDUAL_SMALL:
-        doubts.append(Doubt.LOW_R_SQUARED)
-    if fit.largest_residual > Analysis.residual_max:
-        doubts.append(Doubt.LARGE_RESIDUAL)
-    return doubts
 
 
 # The least squares. With X(N) = N C(N) the law is linear in a = 1 / X(1), b = a sigma and c = a kappa:

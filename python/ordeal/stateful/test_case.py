@@ -176,7 +176,7 @@ def _run_for(seconds: float, machines: Any, chosen: settings) -> None:
             if not has_failed and monotonic() >= deadline:
                 # Hypothesis would print how to reproduce it.
                 if with_reporter is not None:
-                    quiet.enter_context(with_reporter(_say_nothing))
+                    quiet.enter_context(with_reporter(lambda _text: None))
                 raise _TimeIsUp
             try:
                 run_example(*args, **kwargs)
@@ -189,10 +189,6 @@ def _run_for(seconds: float, machines: Any, chosen: settings) -> None:
             test()
         except _TimeIsUp:
             return
-
-
-def _say_nothing(text: object) -> None:
-    del text
 
 
 def run_state_machine_as_test(factory: Callable[[], AnyMachine], settings: hypothesis.settings | None = None) -> None:
