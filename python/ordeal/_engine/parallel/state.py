@@ -19,7 +19,7 @@ from ordeal._engine.search.state import (
     check_same_exploration,
     check_what_applies,
     dropped_text,
-    not_saved,
+    save_parts,
     session_seed,
 )
 from ordeal._engine.storage.state_file import (
@@ -28,11 +28,8 @@ from ordeal._engine.storage.state_file import (
     join_part,
     read_state,
     split_part,
-    write_state,
 )
 from ordeal._engine.triage.messages import pack
-from ordeal.errors import StateError
-from ordeal.result import NoteKind
 
 
 class ParallelState:
@@ -108,7 +105,6 @@ class ParallelState:
         path = self._settings.save_state_to
         if path is None:
             return
-        self._merged.notes.forget(NoteKind.STATE_NOT_SAVED)
         parts = []
         for worker, part in enumerate(self.parts):
             earlier = self._merged.earlier_to_save(worker)
@@ -117,14 +113,8 @@ class ParallelState:
                 parts.append(join_part(msgspec.structs.replace(header, past=msgspec.Raw(pack(earlier))), engine))
             elif part:
                 parts.append(part)
-        if not parts:
-            self._merged.note(not_saved("no worker could say what it knew"), NoteKind.STATE_NOT_SAVED)
-            return
         self._folder.restore()
-        try:
-            write_state(path, parts)
-        except StateError as error:
-            self._merged.note(not_saved(error.message), NoteKind.STATE_NOT_SAVED)
+        save_parts(path, parts, self._merged.notes)
 
     def save_again(self) -> None:
         """Write the state again if it was written and has been deleted."""

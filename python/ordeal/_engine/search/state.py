@@ -104,24 +104,20 @@ class SessionState:
         if self._save_to is None:
             return
         self._parts = [self.part(progress, monitor)]
-        self._write(progress.tally)
+        save_parts(self._save_to, self._parts, progress.tally.notes)
 
     def save_again(self, tally: Tally) -> None:
         """Write again what was saved last, if it is gone."""
         if self._save_to is not None and self._parts and not self._save_to.exists():
-            self._write(tally)
-
-    def _write(self, tally: Tally) -> None:
-        assert self._save_to is not None
-        # A later success outweighs an earlier failure.
-        tally.notes.forget(NoteKind.STATE_NOT_SAVED)
-        try:
-            write_state(self._save_to, self._parts)
-        except StateError as error:
-            tally.note(not_saved(error.message), NoteKind.STATE_NOT_SAVED)
+            save_parts(self._save_to, self._parts, tally.notes)
 
     def part(self, progress: SearchProgress, monitor: _native.Monitor | None) -> bytes:
         """Return what is saved, as a part of a state."""
+        saved_monitor = None
+        if monitor is not None:
+            files, touched, codes, events = monitor.save()
+            saved = [self._saved_file(path, lines) for path, lines in files]
+            saved_monitor = SavedMonitor(level=monitor.level, files=saved, touched=touched, codes=codes, events=events)
         tapes = [finding.tape for finding in progress.findings.all()] + [tape for _, tape in progress.productive]
         engine = _native.encode_state(self._names, self._session, tapes)
         header = Header(
@@ -139,7 +135,7 @@ class SessionState:
             faults={writable_text(name): counts for name, counts in progress.faults.counts().items()},
             rules=progress.rules.counts(),
             nearest={writable_text(name): checkpoint for name, checkpoint in progress.watch.nearest.items()},
-            monitor=None if monitor is None else self._saved_monitor(monitor),
+            monitor=saved_monitor,
             rule_files={self._rules[rule]: sorted(files) for rule, files in sorted(progress.rule_files.items())},
             aids=progress.aids,
         )
@@ -149,16 +145,6 @@ class SessionState:
         options: dict[str, Option] = self._settings.saved_options()
         options["target_modules"] = [target.name for target in self._targets]
         return options
-
-    def _saved_monitor(self, monitor: _native.Monitor) -> SavedMonitor:
-        files, touched, codes, events = monitor.save()
-        return SavedMonitor(
-            level=monitor.level,
-            files=[self._saved_file(path, lines) for path, lines in files],
-            touched=touched,
-            codes=codes,
-            events=events,
-        )
 
     def _saved_file(self, path: str, lines: list[int]) -> SavedFile:
         for target in self._targets:
@@ -275,9 +261,15 @@ class SessionState:
                 tally.note(f"The resumed state was saved under {what} {saved}; this is {version}.")
 
 
-def not_saved(why: str) -> str:
-    """Return the sentence for a state that could not be written."""
-    return f"The state was not saved: {why}."
+def save_parts(path: Path, parts: list[bytes], notes: Notes) -> None:
+    """Write a state. A failure becomes a note, which a later success takes back; without parts there is one too."""
+    notes.forget(NoteKind.STATE_NOT_SAVED)
+    try:
+        if not parts:
+            raise StateError("no worker could say what it knew")
+        write_state(path, parts)
+    except StateError as error:
+        notes.add(f"The state was not saved: {error.message}.", NoteKind.STATE_NOT_SAVED)
 
 
 def check_what_applies(path: Path, loaded: _native.LoadedState) -> None:
