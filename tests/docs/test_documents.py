@@ -39,11 +39,9 @@ BELOW = r"(?:```)?\s*(?:<!---.*?-->\s*)?```text\n(.*?)```"
 #: First lines of outputs that another test makes, or that need another computer, another Python, or a person.
 SHOWN_ELSEWHERE = {
     "# .gitignore",
-    "$ ordeal bisect 1f0d --good v1.2",
     "$ ordeal benchmark --max-workers 8",
     "$ ordeal compare main",
     "$ ordeal dashboard",
-    "$ ordeal doctor",
     "$ ordeal explore",  # and a page whose name is the time
     "$ ordeal gate --changed main",
     "$ ordeal report diff monday.json tuesday.json",
