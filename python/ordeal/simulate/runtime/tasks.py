@@ -122,12 +122,20 @@ def is_shielded(task: asyncio.Task[Any]) -> bool:
 
 def base_name(coroutine: Any, given: str | None) -> str:
     """Return the name of a task as its decisions have it, without a number: its own, or that of its function."""
-    return _short(given or getattr(coroutine, "__qualname__", None) or type(coroutine).__name__)
+    name = _short(given or getattr(coroutine, "__qualname__", None) or type(coroutine).__name__)
+    if not given and _has_digit(name) and (code := getattr(coroutine, "cr_code", None)) is not None:
+        name = _short(code.co_qualname)  # the program may have given its function a name with a counter
+    return name
 
 
 @functools.lru_cache(maxsize=4096)
 def _short(name: str) -> str:
     return name.rpartition("<locals>.")[2][:_NAME_CHARS_MAX]
+
+
+@functools.lru_cache(maxsize=4096)
+def _has_digit(name: str) -> bool:
+    return any(map(str.isdigit, name))
 
 
 def _step_type() -> type:

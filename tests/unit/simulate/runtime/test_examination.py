@@ -121,7 +121,13 @@ def test_a_private_name_with_a_counter_is_shown_and_not_a_key() -> None:
     assert "-worker-" in str(failure)
 
 
-@pytest.mark.parametrize("name", ["f'{next(NUMBERS)}'", "f'{id(object()):x}0'", "uuid.uuid4().hex", "'keeper'", "None"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("f'{next(NUMBERS)}'", "f'{id(object()):x}0'", "uuid.uuid4().hex", "'keeper'", "None"),
+        "setattr(keep, '__qualname__', f'keep_{next(NUMBERS)}')",
+    ],
+)
 def test_a_failure_is_repeated_in_another_process_whatever_names_count(tmp_path: Path, name: str) -> None:
     path = tmp_path / "program.py"
     path.write_text(
@@ -132,7 +138,8 @@ NUMBERS = itertools.count(1)
 async def keep():
     await asyncio.sleep(0.01)
 async def main():
-    tasks = [asyncio.create_task(keep(), name={name}) for _ in range(3)]
+    names = [{name} for _ in range(3)]
+    tasks = [asyncio.create_task(keep(), name=name) for name in names]
     await asyncio.wait(tasks)
     assert not tasks[2].cancelled()
 FAULTS = [simulate.cancel()]
