@@ -52,7 +52,9 @@ def watched_processes(log: Path) -> Iterator[None]:
 
 
 def run(fleet: Fleet, on: str, environment: dict[str, str]) -> str:
-    command = [*ORDEAL, "explore", "--on", on, "--members", "2", "--workers", "1", "--max-time", "8", "-v"]
+    command = [*ORDEAL, "explore", "--on", on, "--members", "2", "--workers", "1", "-v"]
+    # It ends after its runs: on a busy machine, Ray alone takes a quarter of a minute to start a member.
+    command += ["--max-time", "90", "--max-runs", "3000"]
     # A name so short that Dask would write the arguments of a task that fails into the worker's log.
     command += ["--fleet-name", "n", "--json", "--report", "html"]
     done = subprocess.run(

@@ -26,9 +26,12 @@ def of_place(place: str) -> list[list[str]]:
 
 
 def shortened(words: list[str], address: str, members: str) -> list[str]:
-    """Return a command with what is here for what is there: another address, and a fleet that ends soon."""
-    given = list(words)
-    for option, value in (("--on", address), ("--members", members), ("--max-time", SECONDS)):
+    """Return a command with what is here for what is there: another address, and a fleet that ends soon.
+
+    It ends after its runs: on a busy machine, Ray alone takes a quarter of a minute to start a member.
+    """
+    given = [*words, "--max-runs", "3000"]
+    for option, value in (("--on", address), ("--members", members), ("--max-time", "90")):
         if option in given:
             given[given.index(option) + 1] = value
         elif option == "--max-time":
