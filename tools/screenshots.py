@@ -146,7 +146,7 @@ def write_report(project: Path, path: Path) -> None:
     done = subprocess.run(
         [ordeal(), *arguments], cwd=project, capture_output=True, text=True, check=False, env=environment
     )
-    shown = Text("$ " + " ".join(["ordeal", *arguments]) + "\n", style="bold")
+    shown = Text.assemble(("$ " + " ".join(["ordeal", *arguments]) + "\n", "bold"))
     # What it says about the coverage of so few runs belongs to another page.
     shown.append(Text.from_ansi(done.stdout.partition("\n  Line coverage")[0].strip()))
     draw(shown, path, title="ordeal explore")

@@ -54,7 +54,7 @@ def _failure(failure: Failure, by_path: bool) -> list[str]:
     if ":" not in title and asserted_label(asserted) == "Asserted":
         title, asserted = f"{title}: {one_line(asserted[0])}", asserted[1:]
     lines = [click.style(title, fg="red", bold=True), *indented(map(one_line, asserted), 2)]
-    lines += indented(program_lines(failure_program(failure)), 4) if failure.program else []
+    lines += ["", *indented(program_lines(failure_program(failure)), 4), ""] if failure.program else []
     lines += _needed(failure)
     lines += [line for line in place_lines(failure.place) if line.startswith(("At: ", "Raised at: "))]
     if failure.place is not None and failure.place.raised_at is None and not failure.place.asserted:

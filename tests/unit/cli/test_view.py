@@ -53,7 +53,12 @@ def test_a_failure_gets_its_page_by_id(run: Run) -> None:
         "Recording each step, and why it fails...\n",
     )
     page = Path(f".ordeal/report/failure-{name}.html").read_text("utf-8")
-    for text in ("AssertionError: the lamp is out", "lamps:Lamp", "lamps.py:12", "<td><code>lit</code></td>"):
+    for text in (
+        "AssertionError: the lamp is out",
+        "lamps:Lamp",
+        "<dt>At</dt><dd><code>lamps.py:12 in Lamp.press (rule)</code></dd>",
+        "<td><code>lit</code></td>",
+    ):
         assert text in page
 
 

@@ -79,6 +79,9 @@ def _record(trace: Trace, request: Mapping[str, Any], answer: Callable[[TraceVie
         else:
             view.reason = "the trace did not fail when it was recorded"
         answer(view)
+        if error is not None and not view.reason:
+            view.place = replayer.place(loaded.tape, error, view.steps[-1].name if view.steps else "")
+            answer(view)
         seconds = request["likelihood_seconds"]
         if not seconds or not replayed.bucket:
             return

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
+from ordeal.result.parts import FailurePlace
+
 
 class PartChange(msgspec.Struct, array_like=True, frozen=True):
     """A part of the machine that a step changed, by its path; None where it was or is not there."""
@@ -88,14 +90,15 @@ class LaneEvent(msgspec.Struct, array_like=True, frozen=True):
 class TraceView(msgspec.Struct, kw_only=True):
     """A recorded trace, or the ``reason`` why there is none.
 
-    ``start`` is the state of the fresh machine; the changes of the steps lead to all later ones. ``decided_at`` are the
-    steps after which a failure became much more likely, ``variations`` says what arguments matter. ``lanes`` is what a
-    simulated world has instead of steps.
+    ``start`` is the state of the fresh machine; the changes of the steps lead to all later ones. ``place`` is where the
+    trace failed, ``decided_at`` are the steps after which a failure became much more likely, and ``variations`` says
+    what arguments matter. ``lanes`` is what a simulated world has instead of steps.
     """
 
     reason: str = ""
     start: dict[str, str] = {}
     steps: list[StepView] = []
+    place: FailurePlace | None = None
     sources: list[SourceView] = []
     traceback: str = ""
     chances: list[FailShare] = []

@@ -10,6 +10,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from msgspec import to_builtins
+
 from ordeal._base.formatting import counted, printable, runnable_program
 from ordeal._base.trace_file import Trace
 from ordeal._engine.runs.events import ClassStarted, Event, Found, NewEdges, Progress, SessionBegun
@@ -17,6 +19,7 @@ from ordeal._engine.trace_view.view import TraceView
 from ordeal._report.html.chart import Mark, Point, coverage_chart, rule_heat
 from ordeal._report.html.finding import finding_values, rows_of
 from ordeal.result.failure import failure_id
+from ordeal.result.parts import broken_invariant
 
 TEMPLATES = Path(__file__).parent / "templates"
 #: The most failures of a class that are shown with all that is known, the others as rows.
@@ -277,7 +280,8 @@ def _row(trace: Trace, view: TraceView, path: str) -> dict[str, Any]:
         "error_message": trace.failure.error_message,
         "run_id": trace.run_id,
         "bucket": bucket,
-        "place": None,
+        "place": to_builtins(view.place),
+        "broken_by": [view.steps[-1].name] if view.steps and broken_invariant(view.place) else [],
         "count": 0,
         "flaky": False,
         "shrunk": True,
