@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from types import BuiltinFunctionType, FunctionType, ModuleType
-from typing import Any
 
 _MACHINERY = frozenset({"", "__main__", "_pytest", "_typeshed", "hypothesis", "ordeal", "pytest", "typing_extensions"})
 _INSTALL_FOLDERS = frozenset({"site-packages", "dist-packages"})
@@ -22,27 +20,21 @@ def imported_modules(cls: type) -> tuple[str, ...]:
     home = sys.modules.get(cls.__module__)
     if home is None:
         return ()
-    names = {name for value in list(vars(home).values()) for name in _home_of(value)}
+    names: list[object] = []
+    for value in list(vars(home).values()):
+        kind = type(value)
+        if issubclass(kind, ModuleType):
+            names.append(value.__dict__.get("__name__"))
+        elif issubclass(kind, type):
+            names.append(_module_of_class(value))
+        elif kind in (FunctionType, BuiltinFunctionType):
+            names.append(value.__module__)
     foreign = sys.stdlib_module_names | _MACHINERY
-    found = sorted(name for name in names if name != cls.__module__ and name.partition(".")[0] not in foreign)
-    return tuple(name for name in found if not _is_installed(name)) or tuple(found)
-
-
-def _home_of(value: Any) -> Iterator[str]:
-    kind = type(value)
-    if issubclass(kind, ModuleType):
-        name = value.__dict__.get("__name__")
-    elif issubclass(kind, type):
-        name = _module_of_class(value)
-    elif kind in (FunctionType, BuiltinFunctionType):
-        name = value.__module__
-    else:
-        return
-    if isinstance(name, str):
-        yield name
-
-
-def _is_installed(name: str) -> bool:
-    module = sys.modules.get(name)
-    file = None if module is None else module.__dict__.get("__file__")
-    return isinstance(file, str) and not _INSTALL_FOLDERS.isdisjoint(Path(file).parts)
+    texts = sorted({name for name in names if isinstance(name, str)})
+    found = [name for name in texts if name != cls.__module__ and name.partition(".")[0] not in foreign]
+    own = []
+    for name in found:
+        file = getattr(sys.modules.get(name), "__dict__", {}).get("__file__")
+        if not isinstance(file, str) or _INSTALL_FOLDERS.isdisjoint(Path(file).parts):
+            own.append(name)
+    return tuple(own or found)

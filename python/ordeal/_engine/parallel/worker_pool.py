@@ -406,7 +406,14 @@ class WorkerPool:
         elif kind == PART:
             self._state.keep(worker.number, *_bytes(values))
         elif kind == USES:
-            self._take_uses(worker, *values)
+            (packed,) = values
+            for use in self._contention.add(worker.number, unpack(packed, list[Use])):
+                if use.kind is not UseKind.CONNECTS:
+                    raise WorkersInTheWay(use)
+                self._merged.note(
+                    f"Several workers are connected to {use.name}. If their machines share data there, they find "
+                    "failures of each other's making: give each machine its own data, or explore with one worker."
+                )
         elif kind == WARNED:
             (text,) = values
             self._merged.note(f"{NOTE}{one_line(str(text))}.")
@@ -445,15 +452,6 @@ class WorkerPool:
         worker.waits = not last
         if self.store_client is not None:
             self.store_client.add(edges, encoded)
-
-    def _take_uses(self, worker: _PoolWorker, packed: Value) -> None:
-        for use in self._contention.add(worker.number, unpack(packed, list[Use])):
-            if use.kind is not UseKind.CONNECTS:
-                raise WorkersInTheWay(use)
-            self._merged.note(
-                f"Several workers are connected to {use.name}. If their machines share data there, they find failures "
-                "of each other's making: give each machine its own data, or explore with one worker."
-            )
 
     def _found(self, worker: _PoolWorker, finding: Finding) -> None:
         worker.findings.setdefault(finding.bucket, finding).replace_by(finding)

@@ -79,18 +79,21 @@ def scan(paths: Iterable[Path]) -> Scan:
     files = list(dict.fromkeys(file for path in paths for file in _files(path)))
     for file in files:
         try:
-            sites += _sites_in(file)
-        except (OSError, SyntaxError, ValueError, RecursionError, MemoryError) as error:
-            unreadable.append((str(file), _reason(error)))
+            source = read_whole(file, SIZE_MAX)
+            if _ORDEAL.encode() in source:
+                with warnings.catch_warnings():
+                    # Warnings about the code are for those who run it.
+                    warnings.simplefilter("ignore")
+                    tree = ast.parse(source)
+                sites += sorted(_Module(tree, str(file)).sites(), key=lambda site: site.line)
+        except SyntaxError as error:
+            place = f"line {error.lineno}" if error.lineno else "it"
+            unreadable.append((str(file), f"{place} is not valid Python: {error.msg}"))
+        except (RecursionError, MemoryError):
+            unreadable.append((str(file), "its code nests too deeply"))
+        except (OSError, ValueError) as error:
+            unreadable.append((str(file), getattr(error, "strerror", None) or str(error)))
     return Scan(len(files), sites, unreadable)
-
-
-def _reason(error: BaseException) -> str:
-    if isinstance(error, SyntaxError):
-        return f"{f'line {error.lineno}' if error.lineno else 'it'} is not valid Python: {error.msg}"
-    if isinstance(error, RecursionError | MemoryError):
-        return "its code nests too deeply"
-    return (error.strerror if isinstance(error, OSError) else None) or str(error)
 
 
 def _files(path: Path) -> Iterator[Path]:
@@ -106,17 +109,6 @@ def _files(path: Path) -> Iterator[Path]:
         shown = sorted(name for name in below if not name.startswith(".") and name not in _FOLDERS_LEFT_OUT)
         below[:] = [name for name in shown if not (folder / name / "pyvenv.cfg").exists()]
         yield from (folder / name for name in sorted(names) if name.endswith(".py"))
-
-
-def _sites_in(file: Path) -> list[Site]:
-    source = read_whole(file, SIZE_MAX)
-    if _ORDEAL.encode() not in source:
-        return []
-    with warnings.catch_warnings():
-        # Warnings about the code are for those who run it.
-        warnings.simplefilter("ignore")
-        tree = ast.parse(source)
-    return sorted(_Module(tree, str(file)).sites(), key=lambda site: site.line)
 
 
 class _Module:

@@ -69,7 +69,7 @@ def _is_folder(path: Path) -> bool:
 def prune(runs: Path, keep: int, own: Path) -> None:
     """Delete all but the last ``keep`` runs. One that goes on, and files that are not of a run, stay."""
     for folder in run_folders(runs)[: -keep or None]:
-        if folder != own and not _goes_on(folder):
+        if folder != own and not goes_on(read_status(folder)):
             for name in _OWN_FILES:
                 with suppress(OSError):
                     (folder / name).unlink()
@@ -77,12 +77,14 @@ def prune(runs: Path, keep: int, own: Path) -> None:
                 folder.rmdir()
 
 
-def _goes_on(folder: Path) -> bool:
-    status = read_status(folder)
-    if status is None or status.state != "running":
+def goes_on(status: RunStatus | None) -> bool:
+    """Return whether the process of a run that was under way is there, whoever started it."""
+    if status is None or status.state != "running" or status.pid <= 0:
         return False
     try:
         os.kill(status.pid, 0)
+    except PermissionError:
+        return True
     except (OSError, OverflowError):
         return False
     return True

@@ -230,12 +230,10 @@ class ReportDocument(msgspec.Struct, kw_only=True):
 def schemas() -> dict[str, dict[str, Any]]:
     """Return the schemas by their names in the reference."""
     kinds: dict[str, Any] = {"event": AnyEvent, "report": ReportDocument, "status": RunStatus}
-    return {"config": config_schema(), **{name: _schema(kind) for name, kind in kinds.items()}}
-
-
-def _schema(kind: Any) -> dict[str, Any]:
-    schema = msgspec.json.schema(kind)
-    for each in schema["$defs"].values():
-        if "description" in each:
-            each["description"] = cleandoc(each["description"])  # Python 3.12 leaves docstrings indented
-    return schema
+    made = {"config": config_schema()}
+    for name, kind in kinds.items():
+        made[name] = msgspec.json.schema(kind)
+        for each in made[name]["$defs"].values():
+            if "description" in each:
+                each["description"] = cleandoc(each["description"])  # Python 3.12 leaves docstrings indented
+    return made

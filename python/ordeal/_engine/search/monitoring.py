@@ -95,7 +95,15 @@ class Monitoring:
         if spec.drop_files:
             monitor.take_files()
         if spec.direct_swarm:
-            self._direct_swarm(monitor, progress)
+            # Towards rules that touch files with code that no run has reached.
+            files = monitor.files()
+            paths = {files[file] for touched in progress.rule_files.values() for file in touched}
+            with_gaps = files_with_gaps([each for each in self._sources if each.path in paths], monitor.lines())
+            near = [False] * self._rules
+            for rule, touched in progress.rule_files.items():
+                near[rule] = any(files[file] in with_gaps for file in touched)
+            if any(near):
+                session.direct_swarm(near)
 
     def learn_files(self, rule: int, progress: SearchProgress) -> None:
         """Note which files ``rule`` has just touched."""
@@ -103,17 +111,6 @@ class Monitoring:
             touched = self.monitor.take_files()
             if touched:
                 progress.rule_files.setdefault(rule, set()).update(touched)
-
-    def _direct_swarm(self, monitor: _native.Monitor, progress: SearchProgress) -> None:
-        """Tell the swarm which rules touch files with code that no run has reached."""
-        files = monitor.files()
-        paths = {files[file] for touched in progress.rule_files.values() for file in touched}
-        with_gaps = files_with_gaps([each for each in self._sources if each.path in paths], monitor.lines())
-        near = [False] * self._rules
-        for rule, touched in progress.rule_files.items():
-            near[rule] = any(files[file] in with_gaps for file in touched)
-        if any(near):
-            self._session.direct_swarm(near)
 
     @cached_property
     def _sources(self) -> list[Source]:

@@ -191,7 +191,20 @@ class SessionState:
         except (ValueError, TypeError, OverflowError) as error:
             raise damaged(path, error) from error
         check_what_applies(path, loaded)
-        self._note_changes(header, loaded, progress.tally)
+        tally = progress.tally
+        if loaded.tapes_dropped:
+            tally.note(dropped_text(loaded))
+        elif loaded.machine_changed:
+            tally.note("The rules or faults of the class have changed since the resumed state was saved.")
+        for name, now in self._options().items():
+            if name in header.options and (then := header.options[name]) != now:
+                is_now = "not set" if now is None else repr(now)
+                was = "without it" if then is None else f"with {then!r}"
+                tally.note(f"{name} is {is_now} since the resumed state was saved {was}.")
+        for what, version in versions().items():
+            saved = header.versions.get(what, "of an unknown version")
+            if saved != version:
+                tally.note(f"The resumed state was saved under {what} {saved}; this is {version}.")
 
     def _put_back(self, header: Header, tapes: list[_native.Tape | None], progress: SearchProgress) -> None:
         if len(tapes) != len(header.findings) + len(header.productive):
@@ -244,21 +257,6 @@ class SessionState:
                 if found.is_file():
                     return str(found)
         return file.path
-
-    def _note_changes(self, header: Header, loaded: _native.LoadedState, tally: Tally) -> None:
-        if loaded.tapes_dropped:
-            tally.note(dropped_text(loaded))
-        elif loaded.machine_changed:
-            tally.note("The rules or faults of the class have changed since the resumed state was saved.")
-        for name, now in self._options().items():
-            if name in header.options and (then := header.options[name]) != now:
-                is_now = "not set" if now is None else repr(now)
-                was = "without it" if then is None else f"with {then!r}"
-                tally.note(f"{name} is {is_now} since the resumed state was saved {was}.")
-        for what, version in versions().items():
-            saved = header.versions.get(what, "of an unknown version")
-            if saved != version:
-                tally.note(f"The resumed state was saved under {what} {saved}; this is {version}.")
 
 
 def save_parts(path: Path, parts: list[bytes], notes: Notes) -> None:

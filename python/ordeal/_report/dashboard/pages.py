@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,7 +22,7 @@ from ordeal._engine.runs.events import (
     SessionBegun,
     Shrunk,
 )
-from ordeal._engine.runs.folder import RESULT, read_events, read_status, run_folders
+from ordeal._engine.runs.folder import RESULT, goes_on, read_events, read_status, run_folders
 from ordeal._report.html.chart import Mark, Point, coverage_chart
 
 #: The most rows of a kind on a page; the report has all of them.
@@ -85,17 +84,7 @@ def state_of(status: RunStatus | None) -> str:
     """Return what a run does now. One whose process is gone was killed, even if its status says otherwise."""
     if status is None:
         return "unreadable"
-    return status.state if status.state != "running" or _is_alive(status.pid) else "killed"
-
-
-def _is_alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except PermissionError:
-        return True
-    except (OSError, OverflowError):
-        return False
-    return pid > 0
+    return status.state if status.state != "running" or goes_on(status) else "killed"
 
 
 def list_values(runs: Path) -> dict[str, Any]:
