@@ -374,7 +374,11 @@ class Patch:
         with _lock:
             try:
                 for place in [(owner, attribute), *self._other_bindings(owner, attribute)]:
-                    self._sites.append(_push(*place, self._layer))
+                    key = (id(place[0]), place[1])
+                    site = _sites.get(key) or _site_at(*place)
+                    site.push(self._layer)
+                    _sites[key] = site
+                    self._sites.append(site)
             except BaseException:
                 self.undo()
                 raise
@@ -384,10 +388,14 @@ class Patch:
         errors: list[FaultError] = []
         with _lock:
             while self._sites:
+                site = self._sites.pop()
                 try:
-                    _pop(self._sites.pop(), self._layer)
+                    site.pop(self._layer)
                 except FaultError as error:
                     errors.append(error)
+                finally:
+                    if not site.layers:
+                        _sites.pop((id(site.owner), site.attribute), None)
         if errors:
             raise errors[0]
 
@@ -436,14 +444,6 @@ class Patch:
         return [(module, name) for module, name in self._bindings if _original(module, name) is original]
 
 
-def _push(owner: Any, attribute: str, layer: Layer) -> PatchedSite:
-    key = (id(owner), attribute)
-    site = _sites.get(key) or _site_at(owner, attribute)
-    site.push(layer)
-    _sites[key] = site
-    return site
-
-
 def _site_at(owner: Any, attribute: str) -> PatchedSite:
     """Return the site of an attribute without layers: the one that was there before, if nothing has changed since."""
     key = (id(owner), attribute)
@@ -452,11 +452,3 @@ def _site_at(owner: Any, attribute: str) -> PatchedSite:
     if site is None or site.owner is not owner or site.original is not stored or site.is_own != is_own:
         site = _known_sites[key] = PatchedSite(owner, attribute)
     return site
-
-
-def _pop(site: PatchedSite, layer: Layer) -> None:
-    try:
-        site.pop(layer)
-    finally:
-        if not site.layers:
-            _sites.pop((id(site.owner), site.attribute), None)

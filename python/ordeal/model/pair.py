@@ -86,10 +86,24 @@ class Pair(ComparingMachine):
             DivergenceError: only one of them raised, or their results or errors differ.
             MachineError: neither of them has such a method.
         """
-        self._check_operation(operation)
+        # Both would raise AttributeError or TypeError, which would count as equal.
+        sides = (self.impl, self.model)
+        if isinstance(operation, str) and not any(callable(getattr(side, operation, None)) for side in sides):
+            system, model = map(_name, sides)
+            raise MachineError(
+                f"neither the system ({system}) nor the model ({model}) has a method {operation!r}",
+                hint=f"check the name; an attribute is compared by self.both(lambda side: side.{operation})",
+            )
+
+        def call_text() -> str | None:
+            if not isinstance(operation, str):
+                return None
+            arguments = [*map(shown, args), *(f"{name}={shown(value)}" for name, value in kwargs.items())]
+            return f"{operation}({', '.join(arguments)})"
+
         ours, theirs = for_two((args, kwargs))
         return self._compared(
-            lambda: _call_text(operation, args, kwargs),
+            call_text,
             self._outcome(lambda: _called(self.impl, operation, *ours)),
             self._outcome(lambda: _called(self.model, operation, *theirs)),
             None,
@@ -106,25 +120,16 @@ class Pair(ComparingMachine):
     # -----------------------------------------------------------------------------------------------------------------
     # Comparing
 
-    def _check_operation(self, operation: str | Callable[[Any], Any]) -> None:
-        if not isinstance(operation, str):
-            return
-        # Both would raise AttributeError or TypeError, which would count as equal.
-        if not any(callable(getattr(side, operation, None)) for side in (self.impl, self.model)):
-            system, model = _name(self.impl), _name(self.model)
-            raise MachineError(
-                f"neither the system ({system}) nor the model ({model}) has a method {operation!r}",
-                hint=f"check the name; an attribute is compared by self.both(lambda side: side.{operation})",
-            )
-
     def _outcome(self, call: Callable[[], Any]) -> CallEnd:
         return outcome_of(lambda: self._awaited(call()), PASSED_ON)
 
     def _compared(self, call: Callable[[], str | None], ours: CallEnd, theirs: CallEnd, equal: Equal | None) -> Any:
         self._both_raised = ours.error is not None and theirs.error is not None
-        if self._agree(ours, theirs, equal or self.equal):
-            return None if self._both_raised else ours.result
+        # A method that returns its own object, for chained calls, returns the same on both sides.
         returned = ours.error is None and theirs.error is None
+        is_chained = returned and ours.result is self.impl and theirs.result is self.model
+        if is_chained or agree(ours, theirs, equal or self.equal, self.errors):
+            return None if self._both_raised else ours.result
         difference = _SIDES.describe_difference(ours.result, theirs.result) if returned else ""
         error = DivergenceError(
             f"{call() or self._current_op}: the system ({_name(self.impl)}) {ours}, "
@@ -133,13 +138,14 @@ class Pair(ComparingMachine):
         # Keep the traceback of the system's error, which says where it was raised.
         raise error.with_traceback(None if ours.error is None else ours.error.__traceback__) from ours.error
 
-    def _agree(self, ours: CallEnd, theirs: CallEnd, equal: Equal) -> bool:
-        # A method that returns its own object, for chained calls, returns the same on both sides.
-        itself = ours.error is None and theirs.error is None and ours.result is self.impl
-        return (itself and theirs.result is self.model) or agree(ours, theirs, equal, self.errors)
-
     def _compare_views(self) -> None:
-        ours, theirs = (CallEnd(materialized(side)) for side in self._checked_view())
+        views: object = self.view()
+        if not (isinstance(views, tuple) and len(views) == 2):
+            raise MachineError(
+                f"{type(self).__name__}.view() returned {views!r}, not a pair",
+                hint="return two values: what the system shows, and what the model shows",
+            )
+        ours, theirs = (CallEnd(materialized(side)) for side in views)
         if not self.equal(ours.result, theirs.result):
             raise DivergenceError.after(
                 self._current_op,
@@ -147,15 +153,6 @@ class Pair(ComparingMachine):
                 f"{ours.shown()}, but the model ({_name(self.model)}) shows {theirs.shown()}"
                 f"{_SIDES.describe_difference(ours.result, theirs.result)}",
             )
-
-    def _checked_view(self) -> tuple[Any, Any]:
-        views: object = self.view()
-        if isinstance(views, tuple) and len(views) == 2:
-            return views
-        raise MachineError(
-            f"{type(self).__name__}.view() returned {views!r}, not a pair",
-            hint="return two values: what the system shows, and what the model shows",
-        )
 
 
 def _name(side: Any) -> str:
@@ -166,10 +163,3 @@ def _called(side: Any, operation: str | Callable[[Any], Any], args: tuple[Any, .
     if isinstance(operation, str):
         return getattr(side, operation)(*args, **kwargs)
     return operation(side, *args, **kwargs)
-
-
-def _call_text(operation: str | Callable[[Any], Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:
-    if not isinstance(operation, str):
-        return None
-    arguments = [*map(shown, args), *(f"{name}={shown(value)}" for name, value in kwargs.items())]
-    return f"{operation}({', '.join(arguments)})"
