@@ -14,6 +14,7 @@ from typing import Any, override
 import click
 
 from ordeal._base.formatting import describe_error, one_line
+from ordeal._base.machine_files import class_path_like
 from ordeal.cli import terminal
 from ordeal.errors import WRONG_USE, ConfigError, OrdealError
 
@@ -116,16 +117,19 @@ def _show_version(context: click.Context, _parameter: click.Parameter, asked: bo
 def _ordeal(ctx: click.Context) -> None:
     """Find bugs that need a particular sequence of calls and faults."""
     if ctx.invoked_subcommand is None:
-        following = "explore" if Path("ordeal.toml").is_file() else "init"
-        terminal.write(_NEXT.format(command=following.ljust(8), line=_COMMANDS[following]))
+        machine = "" if Path("ordeal.toml").is_file() else class_path_like("")
+        following = "explore" if machine or Path("ordeal.toml").is_file() else "init"
+        command = f"ordeal {following} {machine}".strip()
+        width = max(len(command), len("ordeal --help")) + 2
+        line = "Search this class for failures" if machine else _COMMANDS[following]
+        lines = [(command, line), ("ordeal --help", "List all commands")]
+        terminal.write(_NEXT + "".join(f"  {name:{width}}{line}\n" for name, line in lines))
 
 
 _NEXT = """\
 ordeal finds bugs that need a particular sequence of calls and faults.
 
 Next:
-  ordeal {command}  {line}
-  ordeal --help    List all commands
 """
 
 

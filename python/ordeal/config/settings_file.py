@@ -9,6 +9,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
+from ordeal._base.machine_files import class_path_like
 from ordeal._base.regular_file import read_regular
 from ordeal.config.checks import CLASS_PATH, accepted, as_toml, cut, refusal, shown
 from ordeal.config.options import (
@@ -77,7 +78,7 @@ def load_config_for(class_paths: Sequence[str], path: str | Path | None) -> Orde
         if path is None and not Path(DEFAULT_PATH).exists():
             above = next((each for each in Path.cwd().parents if (each / DEFAULT_PATH).is_file()), None)
             found = f"there is one in {above}: run it there" if above else "run `ordeal init` to create one"
-            hint = f"{found}, or name a class after the command: `{CLASS_PATH.example}`"
+            hint = f"{found}, or name a class after the command: `{class_path_like('') or CLASS_PATH.example}`"
             raise refusal(f"config file not found: {DEFAULT_PATH}", hint)
         return load_config(DEFAULT_PATH if path is None else path)
     if path is None and not Path(DEFAULT_PATH).exists():
@@ -90,10 +91,10 @@ def load_config_for(class_paths: Sequence[str], path: str | Path | None) -> Orde
 
 
 def _class_path_of(text: str) -> str:
-    """Return the class path that a node id of pytest, or the path of a file with a class, probably means."""
+    """Return the class path that a node id of pytest, a file, a module or the name of a class probably means."""
     file, _, name = text.partition(":")
     module = ".".join(Path(file).with_suffix("").parts) if file.endswith(".py") else ""
-    guess = f"{module}:{name.lstrip(':') or 'ClassName'}"
+    guess = class_path_like(text) or f"{module}:{name.lstrip(':') or 'ClassName'}"
     return f"`{guess if CLASS_PATH.accept(guess) is not None else CLASS_PATH.example}`"
 
 

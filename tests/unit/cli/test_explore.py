@@ -590,7 +590,7 @@ def test_a_seed_without_its_class_is_an_error(run: Run, tmp_path: Path, monkeypa
 
 # Classes named on the command line, and the reports beside the text.
 FOLDER = Path(".ordeal/report")
-NAME_A_CLASS = "run `ordeal init` to create one, or name a class after the command: `tests.test_chaos:MyServiceChaos`"
+NAME_A_CLASS = "run `ordeal init` to create one, or name a class after the command: `machines:Account`"
 
 
 @pytest.fixture

@@ -72,6 +72,8 @@ def test_without_a_command_it_names_the_next_one(run: Run, tmp_path: Path, monke
     (tmp_path / "project").mkdir()
     monkeypatch.chdir(tmp_path / "project")
     assert "Next:\n  ordeal init" in run()[1]
+    Path("lamps.py").write_text("class Lamp(ChaosTest):\n")
+    assert "Next:\n  ordeal explore lamps:Lamp  Search this class" in run()[1]
     Path("ordeal.toml").touch()
     assert "Next:\n  ordeal explore" in run()[1]
 

@@ -21,8 +21,8 @@ from hypothesis.stateful import RuleBasedStateMachine
 
 from ordeal._base import untrusted
 from ordeal._base.formatting import describe_error
+from ordeal._base.machine_files import machines_nearby
 from ordeal._base.python_source import leads_to
-from ordeal._engine.execution.machine_files import machines_nearby
 from ordeal._engine.execution.project_modules import reach_test_file
 from ordeal._hypothesis.definition_checks import hint_for_definition
 from ordeal._hypothesis.internals import skip_types

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-import os
 import sys
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-_NOT_ENTERED = frozenset({"site-packages", "node_modules", "build", "dist"})
+from ordeal._base.machine_files import folders_below
 
 
 def reach_test_file(name: str) -> None:
@@ -61,14 +59,3 @@ def _open_package(name: str, root: Path) -> None:
         package = importlib.import_module(top)
         if str(root / top) not in package.__path__:
             package.__path__ = [*package.__path__, str(root / top)]
-
-
-def folders_below(here: Path) -> Iterator[Path]:
-    """Yield the folder ``here`` and those below it that may hold files of the project: four levels, 2,000 folders."""
-    for count, (folder, below, _) in enumerate(os.walk(here)):
-        at = Path(folder)
-        names = sorted(name for name in below if not name.startswith(".") and name not in _NOT_ENTERED)
-        below[:] = [name for name in names if not (at / name / "pyvenv.cfg").exists()]
-        if count >= 2_000 or len(at.relative_to(here).parts) >= 4:
-            below.clear()
-        yield at

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ordeal._engine.execution.machine_files import machines_nearby
+from ordeal._base.machine_files import class_path_like, machines_nearby
 
 MACHINE = "class {}({}):\n    pass\n"
 
@@ -41,3 +41,16 @@ def test_whatever_is_no_source_is_passed_over(project: Path) -> None:
     (project / "gone.py").symlink_to("nowhere.py")
     put(project, "large.py", "#" * 300_000 + "\n" + MACHINE.format("Late", "ChaosTest"))
     assert machines_nearby("A") == ""
+
+
+def test_a_class_path_is_found_by_its_class_its_module_or_its_file(tmp_path: Path) -> None:
+    (tmp_path / "src/shop").mkdir(parents=True)
+    (tmp_path / "src/shop/chaos.py").write_text("class Shop(ChaosTest):\n")
+    (tmp_path / "bank.py").write_text("class Bank(ChaosTest):\n    pass\n\nclass Vault(ChaosTest):\n")
+    for text in ("", "bank", "bank.py", "./bank.py", "Bank", "bank.py::Bank", "bank:Bank"):
+        assert class_path_like(text) == "bank:Bank"
+    assert class_path_like("bank.py::Vault") == "bank:Vault"
+    for text in ("Shop", "shop.chaos", "src/shop/chaos.py", "src/shop/chaos.py::Shop"):
+        assert class_path_like(text) == "shop.chaos:Shop"
+    for text in ("nobody", "bank.py::Shop", "shop"):
+        assert class_path_like(text) == ""

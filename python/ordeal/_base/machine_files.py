@@ -1,0 +1,75 @@
+"""Finds the machines in the files of a project by reading them, to name one where a class path names none."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from difflib import SequenceMatcher
+from itertools import islice
+from pathlib import Path
+
+from ordeal._base.formatting import one_line
+from ordeal._base.regular_file import read_regular
+
+#: A class with one of these bases, and lines that are no code but look like one, which does no harm in a hint.
+_CLASS = re.compile(rb"^class\s+(\w+)\s*\([^)]*\b(?:ChaosTest|RuleBasedStateMachine)\b", re.MULTILINE)
+_NOT_ENTERED = frozenset({"site-packages", "node_modules", "build", "dist"})
+
+
+def machines_nearby(name: str, folders: Iterable[str] = ()) -> str:
+    """Return where below the current folder there are machines.
+
+    Those first that are below one of ``folders``, then those that are called like ``name``.
+    """
+    places = [Path(folder).absolute() for folder in folders]
+
+    def distance(found: tuple[Path, str]) -> tuple[bool, float]:
+        is_below = any(map(found[0].absolute().is_relative_to, places))
+        return not is_below, -SequenceMatcher(None, name, found[1]).ratio()
+
+    found = sorted(_machines(), key=lambda each: (*distance(each), each))
+    named = [f"`{cls}` is in `{one_line(file.as_posix(), limit=200)}`" for file, cls in found[:3]]
+    more = len(found) - len(named)
+    return ", ".join(named) + (f", and {more} more" if more else "")
+
+
+def class_path_like(text: str) -> str:
+    """Return the path of a machine below the current folder that ``text`` may mean: a class, a module or a file.
+
+    An empty ``text`` means any machine. The path is empty where there is none.
+    """
+    file, _, name = text.partition(":")
+    name = name.lstrip(":")
+    for path, cls in sorted(_machines()):
+        parts = path.with_suffix("").parts
+        module = ".".join(parts[1:] if parts[0] == "src" and len(parts) > 1 else parts)
+        if not text or text == cls or (name in ("", cls) and file in (path.as_posix(), f"./{path.as_posix()}", module)):
+            return f"{module}:{cls}"
+    return ""
+
+
+def _machines() -> list[tuple[Path, str]]:
+    """Return the files below the current folder that define machines, with the name of each class."""
+    machines: list[tuple[Path, str]] = []
+    with suppress(OSError):  # there may be no current folder
+        here = Path.cwd()
+        files = (file for folder in folders_below(here) for file in sorted(folder.glob("*.py")))
+        for file in islice(files, 2_000):
+            with suppress(OSError):
+                # Larger files are generated ones.
+                found_here = _CLASS.findall(read_regular(file, 200_000))
+                machines += [(file.relative_to(here), cls.decode("ascii", "replace")) for cls in found_here]
+    return machines
+
+
+def folders_below(here: Path) -> Iterator[Path]:
+    """Yield the folder ``here`` and those below it that may hold files of the project: four levels, 2,000 folders."""
+    for count, (folder, below, _) in enumerate(os.walk(here)):
+        at = Path(folder)
+        names = sorted(name for name in below if not name.startswith(".") and name not in _NOT_ENTERED)
+        below[:] = [name for name in names if not (at / name / "pyvenv.cfg").exists()]
+        if count >= 2_000 or len(at.relative_to(here).parts) >= 4:
+            below.clear()
+        yield at
