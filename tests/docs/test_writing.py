@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib.util
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -155,3 +156,20 @@ def test_every_picture_is_shown() -> None:
     text = "".join(path.read_text("utf-8") for path in PAGES)
     unused = [path.name for path in ROOT.glob("docs/**/images/*") if path.name not in text]
     assert not unused
+
+
+#: Words of a message, with each value as one.
+MESSAGE_WORDS_MAX = {"error": 30, "hint": 22}
+
+
+def test_no_message_is_longer_than_a_reader_needs_to_act() -> None:
+    spec = importlib.util.spec_from_file_location("messages", ROOT / "tools/messages.py")
+    assert spec is not None
+    assert spec.loader is not None
+    tool = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(tool)
+    found = tool.all_messages()
+    assert len(found) > 1000
+    words = {each: re.sub(r"{[^}]*}", "it", each.text).split() for each in found if each.kind != "help"}
+    long = [(each, len(said)) for each, said in words.items() if len(said) > MESSAGE_WORDS_MAX.get(each.kind, 35)]
+    assert not long, long

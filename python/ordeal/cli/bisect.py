@@ -43,8 +43,8 @@ def run(flags: BisectFlags) -> int:
         left = git(tree, "rev-list", "--count", "refs/bisect/bad", "--not", "--glob=refs/bisect/good-*")
         if left != "1":
             raise ConfigError(
-                f"the commit was not found: {left} are left that may have brought the failure, and between them "
-                "the trace cannot be replayed",
+                f"the commit was not found: the trace cannot be replayed at {left} commits that may have introduced "
+                "the failure",
                 hint=last_line((done.stdout + done.stderr).decode("utf-8", "replace")),
             )
         found = git(tree, "rev-parse", "refs/bisect/bad")

@@ -235,8 +235,7 @@ def _read_frame(path: Path, file: io.BytesIO) -> bytes:
     start = file.read(len(MAGIC))
     if start.startswith(PICKLE):
         raise StateError(
-            f"{path} is a pickle, as the public project of the same name saves its state; it is never loaded, because "
-            "loading one can run any code",
+            f"{path} is a pickle, which ordeal never loads: loading one can run any code",
             hint=f"{_AFRESH}, and save the state with this ordeal",
         )
     if start != MAGIC:
