@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ordeal._base.formatting import JSON_SCHEMA_VERSION, counted, one_line
 
 if TYPE_CHECKING:
-    from ordeal.scaling.law import Doubt, Fit, Law, Measurement
+    from ordeal.scaling.law import Doubt, Law
     from ordeal.scaling.trials import ScalingResult, TrialPlan, WorkerTrial
 
 _TITLE = "Scaling Analysis (Universal Scaling Law)"
@@ -71,19 +71,24 @@ def scaling_report(result: ScalingResult) -> str:
         lines += ["Missing:", *_indented(_missing(result))]
         return "\n".join([*lines, ""])
     law, fit = analysis.law, analysis.fit
+    best, peak = law.optimal_workers, "no limit" if math.isinf(law.peak) else f"{law.peak:.2f}x"
+    if best > _OPTIMUM_SHOWN_MAX and not math.isinf(law.peak):
+        peak += " (never reached)"
+    worst = max(range(len(fit.residuals)), key=lambda at: abs(fit.residuals[at]))
+    where = f"{_signed(fit.residuals[worst])} at N={analysis.measurements[worst].workers}"
     lines = [
         _TITLE,
         f"  sigma (contention): {law.sigma:.6f}",
         f"  kappa (coherence): {law.kappa:.6f}",
         f"  Regime: {law.regime}",
-        f"  Optimal workers: {_optimum(law)}",
-        f"  Peak throughput: {_peak(law)}",
+        f"  Optimal workers: {f'{best:.1f}' if best <= _OPTIMUM_SHOWN_MAX else 'no limit'}",
+        f"  Peak throughput: {peak}",
         "Diagnosis:",
         f"  Contention (sigma): {100 * law.sigma:.1f}% serialized fraction.",
         f"  Coherence (kappa): {law.kappa:.6f} cross-worker sync cost.",
         *_indented([*_verdicts(result, law), *_circumstances(result)]),
         "Fit:",
-        f"  {_fit_line(result, fit)}",
+        f"  R^2 {fit.r_squared:.4f}, RMSE {fit.rmse:.3f}x, largest residual {where}",
         "Measurements:",
         *_measurement_lines(result),
     ]
@@ -92,17 +97,6 @@ def scaling_report(result: ScalingResult) -> str:
 
 def _indented(lines: list[str]) -> list[str]:
     return [f"  {line}" for line in lines]
-
-
-def _optimum(law: Law) -> str:
-    best = law.optimal_workers
-    return f"{best:.1f}" if best <= _OPTIMUM_SHOWN_MAX else "no limit"
-
-
-def _peak(law: Law) -> str:
-    if math.isinf(law.peak):
-        return "no limit"
-    return f"{law.peak:.2f}x" if law.optimal_workers <= _OPTIMUM_SHOWN_MAX else f"{law.peak:.2f}x (never reached)"
 
 
 def _verdicts(result: ScalingResult, law: Law) -> list[str]:
@@ -133,12 +127,6 @@ def _circumstances(result: ScalingResult) -> list[str]:
     return lines
 
 
-def _fit_line(result: ScalingResult, fit: Fit) -> str:
-    worst = max(range(len(fit.residuals)), key=lambda i: abs(fit.residuals[i]))
-    where = f"{_signed(fit.residuals[worst])} at N={result.analysis.measurements[worst].workers}"
-    return f"R^2 {fit.r_squared:.4f}, RMSE {fit.rmse:.3f}x, largest residual {where}"
-
-
 def _signed(share: float) -> str:
     return f"{100 * share:+.1f}%"
 
@@ -147,29 +135,18 @@ def _measurement_lines(result: ScalingResult) -> list[str]:
     analysis, lines = result.analysis, []
     for number, measurement in enumerate(analysis.measurements):
         workers, capacity = measurement.workers, analysis.capacity(measurement)
+        times = f"{capacity:.0f}x" if capacity >= 100 else f"{capacity:.2f}x" if capacity >= 0.01 else "<0.01x"
+        trials, (low, high) = len(measurement.throughputs), measurement.spread
+        spread = " in 1 trial" if trials == 1 else f" ({_number(low)} to {_number(high)} in {trials} trials)"
         line = (
-            f"  N={workers:>2}: {_times(capacity)} ({100 * capacity / workers:.1f}% efficient), "
-            f"{_rate(measurement.mean, result.plan)}{_spread(measurement)}"
+            f"  N={workers:>2}: {times} ({100 * capacity / workers:.1f}% efficient), "
+            f"{_rate(measurement.mean, result.plan)}{spread}"
         )
         if analysis.law is not None and analysis.fit is not None:
             expected = analysis.fit.single * analysis.law.capacity(workers)
             line += f", fit {_number(expected)} ({_signed(analysis.fit.residuals[number])})"
         lines.append(line)
     return lines
-
-
-def _spread(measurement: Measurement) -> str:
-    trials = len(measurement.throughputs)
-    if trials == 1:
-        return " in 1 trial"
-    low, high = measurement.spread
-    return f" ({_number(low)} to {_number(high)} in {trials} trials)"
-
-
-def _times(capacity: float) -> str:
-    if capacity >= 100:
-        return f"{capacity:.0f}x"
-    return f"{capacity:.2f}x" if capacity >= 0.01 else "<0.01x"
 
 
 def _missing(result: ScalingResult) -> list[str]:

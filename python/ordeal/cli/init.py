@@ -50,7 +50,10 @@ def run(flags: InitFlags) -> int:
         changes.append(workflow_change())
     if flags.dry_run:
         for change in changes:
-            terminal.write(_diff(change))
+            old = "" if change.is_new else read_whole(change.path).decode("utf-8", "surrogateescape")
+            name = "/dev/null" if change.is_new else str(change.path)
+            after = change.text.splitlines(True)
+            terminal.write("".join(difflib.unified_diff(old.splitlines(True), after, name, str(change.path))))
         return 0
     for change in changes:
         change.path.parent.mkdir(parents=True, exist_ok=True)
@@ -93,13 +96,14 @@ def _best(classes: Sequence[FoundClass], tried: Mapping[str, ClassTry]) -> tuple
             f"{path} cannot be explored as it is: {one_line(reason)}",
             hint="write its machine by hand, or name another class: `ordeal init package.module:Class`",
         )
-    return max(working, key=lambda pair: _worth(*pair))
 
+    def worth(pair: tuple[FoundClass, ClassTry]) -> float:
+        found, answer = pair
+        changing = sum(name in found.changing for name in answer.working)
+        share = len(answer.working) / max(1, len(answer.methods))
+        return (found.score + changing) * share
 
-def _worth(found: FoundClass, tried: ClassTry) -> float:
-    changing = sum(name in found.changing for name in tried.working)
-    share = len(tried.working) / max(1, len(tried.methods))
-    return (found.score + changing) * share
+    return max(working, key=worth)
 
 
 def _list(
@@ -146,12 +150,6 @@ def _told(change: FileChange, answer: ClassTry) -> str:
     left_out = sum(bool(each.left_out) for each in answer.methods)
     shown = f": {counted(len(answer.working), 'method')} of {answer.name}"
     return f"{shown}, {left_out} left out" if left_out else shown
-
-
-def _diff(change: FileChange) -> str:
-    before = [] if change.is_new else read_whole(change.path).decode("utf-8", "surrogateescape").splitlines(True)
-    name = "/dev/null" if change.is_new else str(change.path)
-    return "".join(difflib.unified_diff(before, change.text.splitlines(True), name, str(change.path)))
 
 
 def _first_run(flags: InitFlags, package: FoundPackage, chosen: FoundClass, answer: ClassTry, folder: Path) -> int:
