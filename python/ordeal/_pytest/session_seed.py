@@ -11,7 +11,7 @@ import os
 from collections.abc import Generator, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -55,8 +55,10 @@ class SessionSeed:
         self._undo = ExitStack()
         self.notice_use()
         self._session = seed.enter_session(self._chosen.seed)
-        if self._worker_input is None and self._chosen.every_test:
-            _lead_randomly(config, self._chosen.seed)
+        # pytest-randomly, if it was given no seed, orders and seeds the tests from this one.
+        is_free = getattr(config.known_args_namespace, "randomly_seed", None) == "default"
+        if self._worker_input is None and self._chosen.every_test and is_free:
+            config.option.randomly_seed = self._chosen.seed % _RANDOMLY_SEEDS
 
     # What follows the seed
 
@@ -212,7 +214,7 @@ class SessionSeed:
             return
         line = self._words.session_seed_replay(self._from_here(item), self._chosen.seed, options=self._options())
         # As part of the failure it is always shown, and written to JUnit's XML, even if captured output is not.
-        add = getattr(report.longrepr, "addsection", None) or partial(_add_section, report)
+        add = getattr(report.longrepr, "addsection", lambda *section: report.sections.append(section))
         add("ordeal seed", line)
 
     def _from_here(self, item: pytest.Item) -> str:
@@ -248,10 +250,6 @@ class SessionSeed:
 make_plugin = SessionSeed
 
 
-def _add_section(report: pytest.TestReport, title: str, text: str) -> None:
-    report.sections.append((title, text))
-
-
 # Where the seed is from
 
 
@@ -266,22 +264,24 @@ def _choose(config: pytest.Config, worker_input: dict[str, Any] | None) -> _Chos
         return _Chosen(int(sent["seed"], 16), "", sent["every_test"])
     given = _given(config)
     if given is None or given[1] == seed.FRESH:
-        return _Chosen(_unasked(config), "", every_test=given is not None or bool(config.option.chaos))
+        # That of another option for the whole run, else a new one.
+        options = config.option
+        known = [seed.asked(), options.chaos_seed if options.chaos else None, _randomly_seed(config)]
+        number = next((each % (seed.SEED_MAX + 1) for each in known if each is not None), None)
+        chosen = seed.fresh() if number is None else number
+        return _Chosen(chosen, "", every_test=given is not None or bool(options.chaos))
     source, text = given
     try:
         number = _last(config) if text == seed.LAST else seed.parse(text)
     except ConfigError as error:
         wrong = seed.wrong_variable(source, error) if source in seed.VARIABLES else error
         raise pytest.UsageError(f"{'' if wrong is not error else f'{source}: '}{wrong}") from None
-    return _Chosen(number, _origin(source, text), every_test=True)
-
-
-def _origin(source: str, text: str) -> str:
+    origin = "" if source == _OPTION else source
     if text == seed.LAST:
-        return "the last run"
-    if seed.is_commit(text):
-        return f"commit {text.strip().lower()}"
-    return "" if source == _OPTION else source
+        origin = "the last run"
+    elif seed.is_commit(text):
+        origin = f"commit {text.strip().lower()}"
+    return _Chosen(number, origin, every_test=True)
 
 
 def _given(config: pytest.Config) -> tuple[str, str] | None:
@@ -306,14 +306,6 @@ def _last(config: pytest.Config) -> int:
     return seed.parse(kept)
 
 
-def _unasked(config: pytest.Config) -> int:
-    """Return a seed for a run without one: that of another option for the whole run, else a new one."""
-    options = config.option
-    known = [seed.asked(), options.chaos_seed if options.chaos else None, _randomly_seed(config)]
-    number = next((number for number in known if number is not None), None)
-    return seed.fresh() if number is None else number % (seed.SEED_MAX + 1)
-
-
 # With pytest-randomly
 
 
@@ -321,9 +313,3 @@ def _randomly_seed(config: pytest.Config) -> int | None:
     """Return the seed of pytest-randomly, None when it has none yet or is not installed."""
     number = getattr(config.option, "randomly_seed", None)
     return number if type(number) is int else None
-
-
-def _lead_randomly(config: pytest.Config, number: int) -> None:
-    """Let pytest-randomly, if it was given no seed, order and seed the tests from this one."""
-    if getattr(config.known_args_namespace, "randomly_seed", None) == "default":
-        config.option.randomly_seed = number % _RANDOMLY_SEEDS
