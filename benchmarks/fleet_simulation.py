@@ -37,7 +37,7 @@ import redis
 from harness.report import command, host, table
 from store_sync import redis_server
 
-from ordeal._engine.parallel.fleet.agent import BEAT_SECONDS as MEMBER_BEAT_SECONDS
+from ordeal._base.limits import STATUS_SECONDS
 from ordeal._engine.parallel.fleet.fleet import BEAT_SECONDS
 from ordeal._engine.parallel.store_client import FIRST_ENTRIES_MAX, ImportBudget, sync_seconds
 from ordeal.store import Entry, Outgoing, Store
@@ -281,7 +281,7 @@ class Fleet:
         """A member says how it is, and looks whether its launcher is there."""
         at = self.server.trip(self.now, 2, self.load.record_bytes, 0)
         self.server.trip(at, 1, 0, LAUNCHER_BYTES)
-        return self.now + MEMBER_BEAT_SECONDS
+        return self.now + STATUS_SECONDS
 
     def _launcher_looks(self) -> float:
         fields = self.members + 1

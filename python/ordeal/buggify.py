@@ -21,12 +21,12 @@ import ordeal._native as _native
 from ordeal._base.buggify_state import enabled, thread_state
 from ordeal._base.callable_module import make_callable
 from ordeal._base.fast_path import fast_path
+from ordeal._base.limits import SEED_MAX
 from ordeal.errors import ConfigError
 
 __all__ = ["activate", "activated", "buggify", "buggify_value", "deactivate", "is_active", "set_seed"]
 
 DEFAULT_PROBABILITY = 0.1
-SEED_MAX = 2**64 - 1
 
 
 @fast_path(enabled, "false")

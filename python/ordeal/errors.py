@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+#: Exit codes of the command line; the last is that of a shell for a program ended by Ctrl-C.
+FOUND = 1
 WRONG_USE = 2
+INTERRUPTED = 130
 
 
 class OrdealError(Exception):

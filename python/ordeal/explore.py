@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 from hypothesis.errors import InvalidDefinition
 
 from ordeal._base.interpreter import usable_cpus
+from ordeal._base.limits import ANSWER_SECONDS, MEBIBYTE
 from ordeal._base.live_threads import has_gil, program_threads, threads_text
-from ordeal._base.memory_limit import MEBIBYTE, limited_memory
+from ordeal._base.memory_limit import limited_memory
 from ordeal._engine.coverage.targets import resolve_targets
 from ordeal._engine.execution.class_path import trust
 from ordeal._engine.execution.machine import MachineFactory, class_path, make_driver
@@ -282,9 +283,9 @@ class Explorer:
     ) -> tuple[list[str], int]:
         """Save what members found, and return what was refused, and how many edges they reached."""
         from ordeal._engine.parallel.fleet.board import when_back
-        from ordeal._engine.parallel.fleet.home import BACK_SECONDS, SHORT_BACK_SECONDS, brought_home
+        from ordeal._engine.parallel.fleet.home import BACK_SECONDS, brought_home
 
-        seconds = SHORT_BACK_SECONDS if outcome.interrupted else BACK_SECONDS
+        seconds = ANSWER_SECONDS if outcome.interrupted else BACK_SECONDS
         try:
             return when_back(lambda: brought_home(plan.store, namespace, plan.task.test_class, corpus), seconds)
         except StoreError as error:

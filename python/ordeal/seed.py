@@ -13,11 +13,11 @@ import re
 import sys
 import threading
 
+from ordeal._base.limits import SEED_MAX, VALUE_CHARS_MAX
 from ordeal.errors import ConfigError
 
 __all__ = ["current", "for_", "rng"]
 
-SEED_MAX = 2**64 - 1
 
 #: The first of these variables that is set and not empty gives the seed.
 VARIABLES = ("ORDEAL_SEED", "TEST_SEED")
@@ -31,7 +31,6 @@ _COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 # The bound keeps a number from growing without limit while it is parsed.
 _NUMBER = re.compile(r"0x[0-9a-f]{1,128}|0o[0-7]{1,128}|0b[01]{1,128}|[0-9]{1,128}")
 _BASES = {"0x": 16, "0o": 8, "0b": 2}
-_SHOWN_CHARS_MAX = 60
 _HINT = "write a whole number from 0 to 2**64 - 1, for example 0x1234, or a whole git commit (`git rev-parse HEAD`)"
 
 
@@ -158,7 +157,7 @@ def _from_environment() -> int:
 
 
 def _shown(text: str) -> str:
-    return repr(text if len(text) <= _SHOWN_CHARS_MAX else f"{text[:_SHOWN_CHARS_MAX]}…")
+    return repr(text if len(text) <= VALUE_CHARS_MAX else f"{text[:VALUE_CHARS_MAX]}…")
 
 
 # For the owner of the session

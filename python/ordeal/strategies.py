@@ -14,6 +14,7 @@ from ordeal.errors import ConfigError
 
 __all__ = ["adversarial_strings", "catalog", "corrupted_bytes", "edge_integers", "mixed_types", "nan_floats"]
 
+#: As wide as the longest keys of RSA that programs use.
 BITS_MAX = 4096
 
 #: The beginnings of formats that a reader of bytes may recognise, and then find to be something else.

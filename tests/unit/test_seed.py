@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from ordeal import seed
+from ordeal._base.limits import SEED_MAX
 from ordeal.errors import ConfigError
 
 COMMIT = "615d1f1b046078bb46078c13bb55d328a2c43a7c"
@@ -70,14 +71,14 @@ def test_too_large_a_number(text: str) -> None:
 def test_long_text_is_cut() -> None:
     with pytest.raises(ConfigError) as caught:
         seed.parse("9" * 5000)
-    assert caught.value.message == f"'{'9' * 60}…' is not a seed"
+    assert caught.value.message == f"'{'9' * 100}…' is not a seed"
 
 
 @pytest.mark.parametrize("commit", [COMMIT, "1" * 40, "ab" * 32])
 def test_commit_is_a_seed(commit: str) -> None:
     assert seed.is_commit(commit)
     assert seed.parse(commit) == seed.parse(f" {commit.upper()}\n")
-    assert 0 <= seed.parse(commit) <= seed.SEED_MAX
+    assert 0 <= seed.parse(commit) <= SEED_MAX
     assert seed.parse(commit) != seed.parse("2" * 40)
 
 
@@ -174,7 +175,7 @@ def test_new_seed_is_announced_once(
 def test_new_seeds_differ() -> None:
     seeds = {seed.fresh() for _ in range(10)}
     assert len(seeds) == 10
-    assert all(0 <= number <= seed.SEED_MAX for number in seeds)
+    assert all(0 <= number <= SEED_MAX for number in seeds)
 
 
 def test_same_in_another_process(nothing_chosen: None, monkeypatch: pytest.MonkeyPatch) -> None:

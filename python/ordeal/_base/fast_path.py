@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from inspect import CO_VARKEYWORDS
 from types import FunctionType
 from typing import Any, Literal
 
 import ordeal._native as _native
 
 Idle = Literal["nothing", "false", "first", "holds", "lt", "le", "gt", "ge"]
-
-_TAKES_ANY_KEYWORD = 0x08  # one of a code object's flags
 
 
 def fast_path[Function: Callable[..., Any]](
@@ -45,7 +44,7 @@ def fast_path[Function: Callable[..., Any]](
             required=code.co_argcount - len(defaults),
             working=working,
             labels=labels,
-            any_keyword=bool(code.co_flags & _TAKES_ANY_KEYWORD),
+            any_keyword=bool(code.co_flags & CO_VARKEYWORDS),
             doc=f"{function.__name__}{_signature(function)}\n--\n\n{function.__doc__ or ''}",
             counts=counts,
             kind=kind,
@@ -70,6 +69,6 @@ def _signature(function: FunctionType) -> str:
     if keyword_only:
         values = function.__kwdefaults__ or {}
         parts += ["*", *(f"{name}={values[name]!r}" if name in values else name for name in keyword_only)]
-    if code.co_flags & _TAKES_ANY_KEYWORD:
+    if code.co_flags & CO_VARKEYWORDS:
         parts.append(f"**{code.co_varnames[end]}")
     return f"({', '.join(parts)})"

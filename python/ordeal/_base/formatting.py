@@ -6,17 +6,10 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
+from ordeal._base.limits import LINE_CHARS_MAX, LINES_MAX, TEXT_CHARS_MAX
 from ordeal._base.untrusted import error_message, type_name
 
-MESSAGE_CHARS_MAX = 200
-#: Longer messages are cut in files: they come from the program under test.
-JSON_MESSAGE_CHARS_MAX = 500
-#: Larger integers are written in hexadecimal: Python reads and writes decimal digits too slowly, or refuses to.
-DECIMAL_BITS_MAX = 1_024
 JSON_SCHEMA_VERSION = 1
-_PROGRAM_LINES_MAX = 60
-#: Above what a line of a recorded program has: cut Python is not Python.
-_PROGRAM_LINE_CHARS_MAX = 20_000
 
 
 #: What a terminal, a page, XML or a log may take for more than a character. A space may be any of several.
@@ -35,7 +28,7 @@ def _shown(char: str, keep: str) -> str:
     return char if char.isprintable() or char in keep else char.encode("unicode_escape").decode("ascii")
 
 
-def one_line(text: str, *, limit: int = MESSAGE_CHARS_MAX) -> str:
+def one_line(text: str, *, limit: int = LINE_CHARS_MAX) -> str:
     """Return ``text`` safe to print on one line: control characters escaped, at most ``limit`` characters.
 
     Messages come from the program under test. A newline in one would break the layout, and a terminal escape could
@@ -66,7 +59,7 @@ def error_line(name: str, message: str) -> str:
     In later lines pytest writes the values of an ``assert``, and others complete tables.
     """
     # Cut first: only the beginning of a message of many megabytes is shown.
-    first = message[: 4 * MESSAGE_CHARS_MAX].strip().partition("\n")[0].rstrip()
+    first = message[: 4 * LINE_CHARS_MAX].strip().partition("\n")[0].rstrip()
     return one_line(f"{name}: {first}" if first else name)
 
 
@@ -130,9 +123,9 @@ def capped(lines: Sequence[str], limit: int) -> list[str]:
 def program_lines(program: str) -> list[str]:
     """Return at most 60 lines of a program, safe to print. What is left of it is still Python."""
     # Not splitlines(): it would also break at separators that a Python string may contain.
-    lines = [one_line(line, limit=_PROGRAM_LINE_CHARS_MAX) for line in program.rstrip("\n").split("\n")]
-    left_out = len(lines) - _PROGRAM_LINES_MAX
-    return lines if left_out <= 0 else [*lines[:_PROGRAM_LINES_MAX], f"# ... and {counted(left_out, 'more line')}"]
+    lines = [one_line(line, limit=TEXT_CHARS_MAX) for line in program.rstrip("\n").split("\n")]
+    left_out = len(lines) - LINES_MAX
+    return lines if left_out <= 0 else [*lines[:LINES_MAX], f"# ... and {counted(left_out, 'more line')}"]
 
 
 _MADE = re.compile(r"state = \w+\(\)")
@@ -153,8 +146,8 @@ def runnable_program(lines: Sequence[str], test_class: str) -> str:
 
 def error_text(message: str, hint: str | None = None) -> str:
     """Return ``error: ...`` and, when there is a hint, a blank line and ``hint: ...``."""
-    text = f"error: {one_line(message, limit=4 * MESSAGE_CHARS_MAX)}"
-    return text if hint is None else f"{text}\n\nhint: {one_line(hint, limit=4 * MESSAGE_CHARS_MAX)}"
+    text = f"error: {one_line(message, limit=4 * LINE_CHARS_MAX)}"
+    return text if hint is None else f"{text}\n\nhint: {one_line(hint, limit=4 * LINE_CHARS_MAX)}"
 
 
 def weights_text(weights: Mapping[str, int]) -> str:

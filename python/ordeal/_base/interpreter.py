@@ -24,12 +24,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any, BinaryIO
 
+from ordeal._base.limits import INPUT_BYTES_MAX, KILL_SECONDS, PART_BYTES
 from ordeal._native import monotonic
-
-#: An answer is a report or a trace: the largest seen have a few MiB.
-ANSWER_BYTES_MAX = 1 << 26
-KILL_SECONDS_MAX = 2.0
-_PART_BYTES = 1 << 16
 
 
 def usable_cpus() -> int:
@@ -68,7 +64,7 @@ def start(
 
 
 def finish(
-    process: subprocess.Popen[bytes], given: bytes = b"", *, seconds: float, bytes_max: int = ANSWER_BYTES_MAX
+    process: subprocess.Popen[bytes], given: bytes = b"", *, seconds: float, bytes_max: int = INPUT_BYTES_MAX
 ) -> tuple[bytes, bytes]:
     """Send ``given``, and return what the process wrote to stdout and stderr until it ended or reached a limit.
 
@@ -87,11 +83,11 @@ def finish(
             readable, writable, _ = select.select(reading, [] if stdin is None else [stdin], [], left)
             if stdin is not None and writable:
                 try:
-                    unsent = unsent[os.write(stdin.fileno(), unsent[:_PART_BYTES]) :]
+                    unsent = unsent[os.write(stdin.fileno(), unsent[:PART_BYTES]) :]
                 except BrokenPipeError:  # it ended without reading
                     unsent = memoryview(b"")
             for stream in readable:
-                part = os.read(stream.fileno(), _PART_BYTES)
+                part = os.read(stream.fileno(), PART_BYTES)
                 said[stream] += part
                 size += len(part)
                 if not part:
@@ -122,9 +118,9 @@ class LineReader:
         """Wait at most ``seconds`` for output, and return the lines that are complete."""
         if self.is_over or not select.select([self._number], [], [], max(0.0, seconds))[0]:
             return []
-        part = os.read(self._number, _PART_BYTES)
+        part = os.read(self._number, PART_BYTES)
         *lines, self._rest = (self._rest + part).split(b"\n")
-        self.is_over = not part or len(self._rest) > _PART_BYTES
+        self.is_over = not part or len(self._rest) > PART_BYTES
         return lines
 
 
@@ -135,7 +131,7 @@ def end(process: subprocess.Popen[bytes]) -> None:
     process.kill()  # also where it has not made its session yet
     # One that hangs in a file system that is gone cannot be killed, and is not waited for.
     with suppress(subprocess.TimeoutExpired):
-        process.wait(KILL_SECONDS_MAX)
+        process.wait(KILL_SECONDS)
     for stream in (process.stdin, process.stdout, process.stderr):
         if stream is not None:
             with suppress(OSError):

@@ -20,15 +20,9 @@ from typing import Any
 #: Both ask the exploration to end: the commands make SIGTERM raise KeyboardInterrupt too.
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
-#: ``setitimer`` takes 0 for "never", so a timer that is already due is given this.
-_AT_ONCE_SECONDS = 1e-6
-#: How long an alarm waits where its error would be lost, or would leave something of ordeal's half made.
-_WAIT_SECONDS = 1e-3
 #: How often it waits for either: a finaliser may never end, and ordeal's own code may be the slow part.
 _LOST_WAITS_MAX, _OWN_WAITS_MAX = 1_000, 8
 
-#: How deep in a function that the interpreter calls an alarm may find the program.
-_DEPTH_MAX = 16
 #: Where the code of ordeal lies.
 OWN_FOLDER = str(Path(__file__).absolute().parent.parent / "_")[:-1]
 #: The methods of the standard library that make the callbacks of weak references, which drop what is collected.
@@ -122,7 +116,8 @@ def is_lost_in(frame: FrameType | None) -> bool:
     # Both are the program's: only plain functions are looked at.
     hooks: list[Any] = [*gc.callbacks, sys.unraisablehook]
     called = [function.__code__ for function in hooks if isinstance(function, FunctionType)]
-    for _ in range(_DEPTH_MAX):
+    # How deep in a function that the interpreter calls an alarm may find the program.
+    for _ in range(16):
         if frame is None:
             return False
         code = frame.f_code
@@ -219,7 +214,8 @@ class Alarm:
         signal.signal(signal.SIGALRM, self._found)
         remaining, interval = self._found_timer
         if remaining or interval:  # of one that rang once and was due, nothing remains
-            signal.setitimer(signal.ITIMER_REAL, max(remaining - self.seconds, _AT_ONCE_SECONDS), interval)
+            # ``setitimer`` takes 0 for "never", so a timer that is already due gets a microsecond.
+            signal.setitimer(signal.ITIMER_REAL, max(remaining - self.seconds, 1e-6), interval)
         self._is_set = False
 
     def _ring(self, _signum: int, frame: FrameType | None) -> None:
@@ -228,7 +224,8 @@ class Alarm:
             return
         if self.waits < (_LOST_WAITS_MAX if is_lost_in(frame) else _OWN_WAITS_MAX if is_own(frame) else 0):
             self.waits += 1
-            signal.setitimer(signal.ITIMER_REAL, _WAIT_SECONDS, self._interval)
+            # It waits where its error would be lost, or would leave something of ordeal's half made.
+            signal.setitimer(signal.ITIMER_REAL, 0.001, self._interval)
             return
         raise make()
 

@@ -8,14 +8,12 @@ from typing import Any
 
 import msgspec
 
-from ordeal._base.formatting import JSON_MESSAGE_CHARS_MAX, one_line
+from ordeal._base.formatting import one_line
+from ordeal._base.limits import INPUT_BYTES_MAX, MESSAGE_CHARS_MAX
 from ordeal.errors import TraceError
 
-SIZE_MAX = 256 * 2**20
 #: A parsed value takes up to 150 bytes, so this many take at most 600 MB: far more than any trace.
 VALUES_MAX = 4_000_000
-#: All counts, indices and seeds fit into 64 bits; a longer number is damage or malice.
-INTEGER_BITS_MAX = 64
 
 # Matches at every quote, even if the text ends inside a string, so each byte is read once.
 _STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+\\?(?:"|\Z)', re.DOTALL)
@@ -29,8 +27,8 @@ def read_json(data: bytes, where: str) -> Any:
         TraceError: it is too large, is not UTF-8, is not JSON, or names a field twice.
         RecursionError: it nests too deeply.
     """
-    if len(data) > SIZE_MAX:
-        raise TraceError(f"{where} is larger than {SIZE_MAX} bytes")
+    if len(data) > INPUT_BYTES_MAX:
+        raise TraceError(f"{where} is larger than {INPUT_BYTES_MAX} bytes")
     if (count := _count_values(data)) > VALUES_MAX:
         raise TraceError(f"{where} holds {count} values; at most {VALUES_MAX} are read")
     try:
@@ -64,8 +62,9 @@ class Record(msgspec.Struct):
         """Refuse integers of more than 64 bits, for which msgspec has no bound."""
         for name in self.__struct_fields__:
             value = getattr(self, name)
-            if isinstance(value, int) and value.bit_length() > INTEGER_BITS_MAX:
-                raise ValueError(f"field `{name}` is an integer of more than {INTEGER_BITS_MAX} bits")
+            # All counts, indices and seeds fit into 64 bits; a longer number is damage or malice.
+            if isinstance(value, int) and value.bit_length() > 64:
+                raise ValueError(f"field `{name}` is an integer of more than 64 bits")
 
 
 def checked[Kind: Record](record: Any, kind: type[Kind], where: str) -> Kind:
@@ -77,4 +76,4 @@ def checked[Kind: Record](record: Any, kind: type[Kind], where: str) -> Kind:
     try:
         return msgspec.convert(record, kind)
     except ValueError as error:
-        raise TraceError(f"{where}: {one_line(str(error), limit=JSON_MESSAGE_CHARS_MAX)}") from error
+        raise TraceError(f"{where}: {one_line(str(error), limit=MESSAGE_CHARS_MAX)}") from error

@@ -7,6 +7,8 @@ import sys
 import threading
 from typing import Any
 
+from ordeal._base.limits import LISTED_MAX
+
 #: Modules whose threads are not part of the program: nothing that is tested waits for them.
 _TOOLS = frozenset(
     {
@@ -14,7 +16,6 @@ _TOOLS = frozenset(
         *("jupyter_client", "memray", "ordeal", "pydevd", "pytest", "pytest_timeout", "tqdm", "xdist", "zmq"),
     }
 )
-_NAMES_MAX = 5
 
 
 def program_threads() -> list[str]:
@@ -30,7 +31,7 @@ def has_gil() -> bool:
 
 def threads_text(names: list[str]) -> str:
     """Return the names in words: ``the thread 'loop'``, or ``3 threads ('a', 'b', 'c')``."""
-    quoted = ", ".join(repr(name) for name in names[:_NAMES_MAX]) + ", ..." * (len(names) > _NAMES_MAX)
+    quoted = ", ".join(repr(name) for name in names[:LISTED_MAX]) + ", ..." * (len(names) > LISTED_MAX)
     return f"the thread {quoted}" if len(names) == 1 else f"{len(names)} threads ({quoted})"
 
 

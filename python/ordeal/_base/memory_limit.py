@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-MEBIBYTE = 2**20
+from ordeal._base.limits import MEBIBYTE
+
 #: More than any machine has, in MiB.
 MEMORY_MIB_MAX = 2**24
 #: A process may always take this much more than it has, in bytes: otherwise nothing could run in it.

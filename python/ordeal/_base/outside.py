@@ -17,6 +17,7 @@ from contextlib import ExitStack, contextmanager
 from time import monotonic
 from typing import Any, Literal
 
+from ordeal._base.limits import LISTED_MAX
 from ordeal._base.untrusted import bounded_call, error_message, readable, type_name
 
 #: See ``ordeal.chaos``.
@@ -26,11 +27,6 @@ OutsideMode = Literal["fail", "warn", "ignore"]
 
 #: How notes about what a search only warns of begin.
 NOTE = "Outside of the steps: "
-#: More different texts are not kept.
-WARNINGS_MAX = 20
-#: How long the end of a run waits for threads that it started. One that is about to end takes below a millisecond; one
-#: that outlives a run is not waited for again.
-THREADS_SECONDS = 0.05
 _MARK = "[ordeal] "
 _UNAWAITED = "coroutine '.*' was never awaited"
 
@@ -77,7 +73,7 @@ class OutsideWatch:
 
     def warn(self, text: str) -> None:
         """Note a text that is worth a warning."""
-        if len(self.warned) < WARNINGS_MAX:
+        if len(self.warned) < LISTED_MAX:
             self.warned[text] = None
 
     # -- the verdict --------------------------------------------------------------------------------------------------
@@ -99,7 +95,8 @@ class OutsideWatch:
     def end_run(self) -> None:
         """Wait a moment for the threads that the run started, and raise what failed."""
         if self._waits_for_threads and thread_count() > len(self._threads):
-            until = monotonic() + THREADS_SECONDS
+            # A thread that is about to end takes below a millisecond; one that outlives a run is not waited for again.
+            until = monotonic() + 0.05
             started = set(threading.enumerate()) - self._threads - {threading.current_thread()}
             for thread in started:
                 thread.join(max(0.0, until - monotonic()))

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import asdict
 
-from ordeal._base.formatting import JSON_MESSAGE_CHARS_MAX, MESSAGE_CHARS_MAX, capped, counted, one_line
+from ordeal._base.formatting import capped, counted, one_line
+from ordeal._base.limits import LINE_CHARS_MAX, LISTED_MAX, MESSAGE_CHARS_MAX
 
 if TYPE_CHECKING:
     from ordeal._base.property_tracker import PropertyReport, PropertyResult, ReliabilityCell
 
-_PROPERTIES_MAX = 20
 # What needs attention comes first.
 _STATUSES = ("FAIL", "NOT REACHED", "NOT EXERCISED", "PASS")
 
@@ -32,7 +32,7 @@ def property_lines(report: PropertyReport) -> list[str]:
 
 def _with_details(status: str, summary: str, details: str) -> str:
     shown = f"{summary}  {details}" if details and status == "FAIL" else summary
-    return one_line(shown, limit=2 * MESSAGE_CHARS_MAX)
+    return one_line(shown, limit=2 * LINE_CHARS_MAX)
 
 
 def reliability_lines(report: PropertyReport) -> list[str]:
@@ -66,11 +66,11 @@ def explored_properties(results: Sequence[PropertyResult], cells: Sequence[Relia
             for each in results
         ]
         lines += [f"Properties: {_figures([status for status, _, _ in rows])}"]
-        lines += capped([f"  {line}" for line in _by_status(rows)], _PROPERTIES_MAX)
+        lines += capped([f"  {line}" for line in _by_status(rows)], LISTED_MAX)
     if cells:
         rows = [(cell.status, f"{cell.operation} under {cell.fault}: {cell.name} ({cell.type})", "") for cell in cells]
         lines += [f"Operations under faults: {_figures([status for status, _, _ in rows])}"]
-        lines += capped([f"  {line}" for line in _by_status(rows)], _PROPERTIES_MAX)
+        lines += capped([f"  {line}" for line in _by_status(rows)], LISTED_MAX)
     return lines
 
 
@@ -87,7 +87,7 @@ def _by_status(rows: Sequence[tuple[str, str, str]]) -> list[str]:
 
 def json_properties(results: Sequence[PropertyResult]) -> list[dict[str, Any]]:
     """Return a JSON object for each property."""
-    return [asdict(result) | {"details": result.details[:JSON_MESSAGE_CHARS_MAX]} for result in results]
+    return [asdict(result) | {"details": result.details[:MESSAGE_CHARS_MAX]} for result in results]
 
 
 def json_cells(cells: Sequence[ReliabilityCell]) -> list[dict[str, Any]]:

@@ -22,11 +22,8 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
-from ordeal._base.formatting import DECIMAL_BITS_MAX
+from ordeal._base.limits import DEPTH_MAX, INTEGER_BITS_MAX, PARTS_MAX, TEXT_CHARS_MAX
 
-DEPTH_MAX = 40
-PARTS_MAX = 5_000
-SIZE_MAX = 20_000
 #: The kinds of numpy types that have Python equivalents: booleans, numbers, texts.
 NUMPY_KINDS = "biufcSU"
 NAN_BITS = struct.pack(">d", math.nan)
@@ -65,7 +62,7 @@ class SourceWriter:
             type(None): lambda value, _: repr(value),
             type(Ellipsis): lambda *_: "...",
             type(NotImplemented): lambda value, _: repr(value),
-            int: lambda value, _: repr(value) if value.bit_length() <= DECIMAL_BITS_MAX else hex(value),
+            int: lambda value, _: repr(value) if value.bit_length() <= INTEGER_BITS_MAX else hex(value),
             float: lambda value, _: self._float(value),
             complex: lambda value, _: f"complex({self._float(value.real)}, {self._float(value.imag)})",
             str: lambda value, _: self._text(value),
@@ -139,7 +136,7 @@ class SourceWriter:
     def _text(self, value: str) -> str:
         """Write a text, in which a temporary folder of this process stands as a variable."""
         root = tempfile.gettempdir()
-        if root not in value or len(value) > SIZE_MAX:
+        if root not in value or len(value) > TEXT_CHARS_MAX:
             return _sized(value)
         parts = re.split(f"({re.escape(root)}[/\\\\]{_RANDOM_NAME})", value)
         for place in range(1, len(parts), 2):
@@ -366,7 +363,7 @@ def without_folders(text: str) -> str:
 
 
 def _sized(value: str | bytes) -> str:
-    if len(value) > SIZE_MAX:
+    if len(value) > TEXT_CHARS_MAX:
         raise NoSourceError("too large")
     return repr(value)
 

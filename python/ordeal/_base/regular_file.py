@@ -8,8 +8,7 @@ import os
 import stat
 import tokenize
 
-#: A hundred times the largest module of the standard library.
-SOURCE_BYTES_MAX = 2**26
+from ordeal._base.limits import SOURCE_BYTES_MAX
 
 
 def read_whole(path: str | os.PathLike[str], size_max: int = SOURCE_BYTES_MAX) -> bytes:

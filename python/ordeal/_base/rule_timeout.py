@@ -18,9 +18,6 @@ if TYPE_CHECKING:
 #: See ``ordeal.chaos``.
 __tracebackhide__ = True
 
-# The alarm rings again: code under test may have caught the first exception together with its own.
-_REPEAT_MIN_S = 1.0
-
 
 class RuleTimeoutError(Exception):
     """A rule of a ChaosTest ran for longer than ``rule_timeout`` seconds.
@@ -74,7 +71,8 @@ def call_with_timeout[Result](rule_name: str, timeout_s: float, call: Callable[[
             alarm.clear()
 
     try:
-        alarm.set(timeout_s, max(timeout_s, _REPEAT_MIN_S))
+        # The alarm rings again: code under test may have caught the first exception together with its own.
+        alarm.set(timeout_s, max(timeout_s, 1.0))
         result = call()
     except RuleTimeoutError:
         raise

@@ -25,8 +25,9 @@ import msgspec.structs
 from msgspec import Meta
 
 import ordeal._native as _native
-from ordeal._base.formatting import DECIMAL_BITS_MAX, JSON_MESSAGE_CHARS_MAX, counted, one_line
-from ordeal._base.json_fields import SIZE_MAX, Record, checked, read_json
+from ordeal._base.formatting import counted, one_line
+from ordeal._base.json_fields import Record, checked, read_json
+from ordeal._base.limits import INPUT_BYTES_MAX, INTEGER_BITS_MAX, MESSAGE_CHARS_MAX
 from ordeal._base.memory_limit import MEMORY_MIB_MAX
 from ordeal._base.regular_file import read_regular
 from ordeal._base.untrusted import error_message, type_name
@@ -36,12 +37,6 @@ FORMAT = "ordeal-trace"
 VERSION = 1
 #: Ten times the maximum of a run.
 STEPS_MAX = 100_000
-#: The longest time limit of rules, some thirty years.
-SECONDS_MAX = 1e9
-#: Added to zlib's window size, this means a gzip file with header and checksum.
-_GZIP_FRAME = 16
-#: The mode that programs usually request for a new file.
-NEW_FILE_MODE = 0o666
 WRITERS = ("ordeal", "hypothesis", "python")
 _DAMAGED = "name a trace or a seed as `ordeal explore` saved it"
 
@@ -101,7 +96,7 @@ class TraceFailure:
     @classmethod
     def of(cls, error: BaseException, step: int, bucket: str) -> TraceFailure:
         """Describe ``error`` at ``step``, with the ``bucket`` of the failure. Its message is cut to 500 characters."""
-        return cls(type_name(type(error)), error_message(error)[:JSON_MESSAGE_CHARS_MAX], step, bucket)
+        return cls(type_name(type(error)), error_message(error)[:MESSAGE_CHARS_MAX], step, bucket)
 
 
 @dataclass(slots=True)
@@ -259,7 +254,7 @@ class Trace:
         """
         target = Path(path)
         try:
-            data = _unpacked(read_regular(target, SIZE_MAX), target.suffix)
+            data = _unpacked(read_regular(target, INPUT_BYTES_MAX), target.suffix)
         except OSError as error:
             raise TraceError(
                 f"cannot read trace {target}: {error.strerror or error}",
@@ -280,14 +275,14 @@ def _unpacked(data: bytes, suffix: str) -> bytes:
         return _gunzip(data)
     if suffix == ".zip":
         return _of_archive(data)
-    return _native.decompress(data, SIZE_MAX + 1) if suffix == ".zst" else data
+    return _native.decompress(data, INPUT_BYTES_MAX + 1) if suffix == ".zst" else data
 
 
 def _of_archive(packed: bytes) -> bytes:
     """Return the trace in an archive of ``ordeal pack``. Nothing else of it is read, and no file is written."""
     try:
         with zipfile.ZipFile(io.BytesIO(packed)) as archive, archive.open(PACKED_NAME) as file:
-            return file.read(SIZE_MAX + 1)
+            return file.read(INPUT_BYTES_MAX + 1)
     except KeyError:
         raise ValueError(f"the archive has no {PACKED_NAME}") from None
     except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError) as error:
@@ -295,9 +290,10 @@ def _of_archive(packed: bytes) -> bytes:
 
 
 def _gunzip(packed: bytes) -> bytes:
-    unpacker = zlib.decompressobj(wbits=zlib.MAX_WBITS | _GZIP_FRAME)
-    data = unpacker.decompress(packed, SIZE_MAX + 1)
-    if not unpacker.eof and len(data) <= SIZE_MAX:
+    # Added to zlib's window size, this means a gzip file with header and checksum.
+    unpacker = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
+    data = unpacker.decompress(packed, INPUT_BYTES_MAX + 1)
+    if not unpacker.eof and len(data) <= INPUT_BYTES_MAX:
         raise ValueError("the gzip file is cut off")
     if unpacker.unused_data:
         raise ValueError(f"{len(unpacker.unused_data)} bytes follow the end of the gzip file")
@@ -339,7 +335,8 @@ def write_atomically(target: Path, data: bytes) -> None:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        Path(name).chmod(NEW_FILE_MODE & ~_umask())
+        # The mode that programs usually request for a new file.
+        Path(name).chmod(0o666 & ~_umask())
         Path(name).replace(target)
     except BaseException:
         Path(name).unlink(missing_ok=True)
@@ -443,7 +440,7 @@ class _OwnTrace(Record, kw_only=True, forbid_unknown_fields=True):
     program: list[str]
     failure: _OwnFailure | None = None
     from_checkpoint: int | None = None
-    rule_timeout: Annotated[float, Meta(ge=-SECONDS_MAX, le=SECONDS_MAX)] | None = None
+    rule_timeout: Annotated[float, Meta(ge=-1e9, le=1e9)] | None = None  # some thirty years
     max_memory: Annotated[int, Meta(ge=0, le=MEMORY_MIB_MAX)] = 0
     machine: Annotated[str, Meta(max_length=64)] = ""
 
@@ -467,7 +464,7 @@ def _step(record: _OwnStep, where: str) -> TraceStep:
 def encode_choice(value: ChoiceValue) -> Any:
     """Encode a choice as a JSON value that keeps its type and every bit."""
     if isinstance(value, bool | int):
-        return value if value.bit_length() <= DECIMAL_BITS_MAX else {"integer": hex(value)}
+        return value if value.bit_length() <= INTEGER_BITS_MAX else {"integer": hex(value)}
     if isinstance(value, float):
         return {"float": value.hex() if math.isfinite(value) else struct.pack(">d", value).hex()}
     if isinstance(value, bytes):
@@ -517,4 +514,4 @@ def step_text(step: TraceStep) -> str:
     remarks = [f"draws: {', '.join(step.draws)}"] if step.draws else []
     remark = f"  # {'; '.join([*remarks, *step.hits])}" if remarks or step.hits else ""
     result = f" -> {step.result}" if step.result else ""
-    return one_line(f"{step.name}({arguments}){result}{remark}", limit=4 * JSON_MESSAGE_CHARS_MAX)
+    return one_line(f"{step.name}({arguments}){result}{remark}", limit=4 * MESSAGE_CHARS_MAX)

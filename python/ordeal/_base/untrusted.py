@@ -16,23 +16,20 @@ from typing import TYPE_CHECKING, NoReturn
 
 from ordeal._base import interrupts
 from ordeal._base.interrupts import Alarm
+from ordeal._base.limits import (
+    ITEMS_MAX,
+    LINE_CHARS_MAX,
+    LISTED_MAX,
+    RECORDED_CHARS_MAX,
+    TEXT_CHARS_MAX,
+    TRACEBACK_CHARS_MAX,
+)
 
 if TYPE_CHECKING:
     from ordeal._native import Journal
 
 #: The time limit of one call.
 SECONDS_MAX = 1.0
-#: The alarm repeats: the call may have caught the first one.
-REPEAT_SECONDS = 0.1
-#: Longer texts are cut.
-MESSAGE_CHARS_MAX = 100_000
-TRACEBACK_CHARS_MAX = 1_000_000
-NAME_CHARS_MAX = 200
-LINE_CHARS_MAX = 2_000
-#: A longer chain of exceptions is cut to the last one and those that led to it most directly.
-CHAIN_MAX = 100
-#: How many frames are shown when formatting the whole traceback fails.
-FRAMES_MAX = 20
 
 _CAUSE = "\nThe above exception was the direct cause of the following exception:\n\n"
 _CONTEXT = "\nDuring handling of the above exception, another exception occurred:\n\n"
@@ -86,7 +83,8 @@ def _bounded_call[Result](call: Callable[[], Result], fallback: Callable[[BaseEx
     # Before its time it is the alarm of another, which was on its way when this one was set.
     alarm = Alarm(lambda: None if is_over or alarm.seconds < SECONDS_MAX else _TooLongError)
     try:
-        alarm.set(SECONDS_MAX, REPEAT_SECONDS)
+        # The alarm repeats: the call may have caught the first one.
+        alarm.set(SECONDS_MAX, SECONDS_MAX / 10)
         result = call()
         is_over = True
     except _TooLongError:
@@ -111,7 +109,7 @@ def _bounded_call[Result](call: Callable[[], Result], fallback: Callable[[BaseEx
 
 def type_name(kind: type) -> str:
     """Return ``kind.__name__``, bypassing the metaclass."""
-    return _plain(_name_of(kind), NAME_CHARS_MAX)
+    return _plain(_name_of(kind), LINE_CHARS_MAX)
 
 
 def full_name(kind: type) -> str:
@@ -119,8 +117,8 @@ def full_name(kind: type) -> str:
     module = _module_of(kind)
     if module == "builtins" and type(module) is str:
         return type_name(kind)
-    name = _plain(_qualname_of(kind), NAME_CHARS_MAX)
-    return f"{_plain(module, NAME_CHARS_MAX)}.{name}" if isinstance(module, str) else name
+    name = _plain(_qualname_of(kind), LINE_CHARS_MAX)
+    return f"{_plain(module, LINE_CHARS_MAX)}.{name}" if isinstance(module, str) else name
 
 
 def _plain(text: str, limit: int) -> str:
@@ -139,7 +137,7 @@ def _why(raised: BaseException | None) -> str:
 def error_message(error: BaseException) -> str:
     """Return ``str(error)``, cut when it is very long, or a placeholder when that raises or takes too long."""
     return bounded_call(
-        lambda: _plain(str(error), MESSAGE_CHARS_MAX),
+        lambda: _plain(str(error), TEXT_CHARS_MAX),
         lambda raised: f"<{type_name(type(error))} whose text {_why(raised)}>",
     )
 
@@ -148,7 +146,7 @@ def traceback_text(error: BaseException, first: TracebackType | None) -> str:
     """Return the traceback of ``error`` from ``first`` on, with the exceptions that led to it, as Python prints it."""
 
     def frames_only(raised: BaseException | None) -> str:
-        frames = bounded_call(lambda: "".join(traceback.format_tb(first, limit=-FRAMES_MAX)), lambda _raised: "")
+        frames = bounded_call(lambda: "".join(traceback.format_tb(first, limit=-LISTED_MAX)), lambda _raised: "")
         return f"{frames}<{type_name(type(error))} whose text {_why(raised)}>\n"
 
     return bounded_call(lambda: _printed(error, first), frames_only)
@@ -156,7 +154,7 @@ def traceback_text(error: BaseException, first: TracebackType | None) -> str:
 
 def _printed(error: BaseException, first: TracebackType | None) -> str:
     chain = list(_chain(error))
-    if len(chain) < CHAIN_MAX:
+    if len(chain) < ITEMS_MAX:
         return "".join(traceback.format_exception(type(error), error, first))[:TRACEBACK_CHARS_MAX]
     parts: list[str] = []
     left = TRACEBACK_CHARS_MAX
@@ -187,7 +185,7 @@ def _chain(error: BaseException) -> Iterator[tuple[BaseException, str]]:
     seen: set[int] = set()
     current: BaseException | None = error
     relation = ""
-    while current is not None and id(current) not in seen and len(seen) < CHAIN_MAX:
+    while current is not None and id(current) not in seen and len(seen) < ITEMS_MAX:
         seen.add(id(current))
         yield current, relation
         cause = _cause_of(current)
@@ -272,7 +270,7 @@ def source_line(path: str, number: int) -> str:
         line = linecache.getline(path, number)
     else:
         line = bounded_call(lambda: linecache.getline(path, number), lambda _raised: "")
-    return line[:LINE_CHARS_MAX].strip()
+    return line[:RECORDED_CHARS_MAX].strip()
 
 
 class ExitRefused:

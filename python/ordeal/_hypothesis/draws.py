@@ -10,11 +10,9 @@ from hypothesis.stateful import Bundle
 from hypothesis.strategies import SearchStrategy
 
 import ordeal._native as _native
+from ordeal._base.limits import DEPTH_MAX
 from ordeal._hypothesis.private import kind_of, unwrap
 from ordeal._hypothesis.provider import is_int64
-
-#: Twelve strategies in each other, each in a container.
-_DEPTH_MAX = 24
 
 #: Draws a value in a run, given its ``RunContext``.
 Draw = Callable[[Any], Any]
@@ -114,7 +112,7 @@ def draws_from_bundle(strategy: object, depth: int = 0) -> bool:
     else:
         return False
     # Deeper, a strategy holds itself, or more than a person has written.
-    return depth < _DEPTH_MAX and any(draws_from_bundle(part, depth + 1) for part in parts)
+    return depth < DEPTH_MAX and any(draws_from_bundle(part, depth + 1) for part in parts)
 
 
 #: The attributes that hold the parts of strategies.

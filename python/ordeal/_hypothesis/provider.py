@@ -18,7 +18,6 @@ from ordeal._native import Redraw
 if TYPE_CHECKING:
     from ordeal._native import ChoiceValue
 
-SEED_BITS = 64
 
 #: The compiled strategies that this process no longer uses, and why, for reports; the newest last.
 given_up: list[str] = []
@@ -27,8 +26,6 @@ INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
 KIND_INTEGER = 1
 #: The core draws integers up to this far from zero.
 WIDE_MAX = 2**125
-#: Ranges up to this size are always drawn uniformly.
-UNIFORM_RANGE = 127
 #: Hypothesis' size limit for texts without one; larger limits mean the same.
 SIZE_MAX = 10**10
 
@@ -112,7 +109,8 @@ class TapeDraws:
         source = self._source
         if min_value is not None and max_value is not None and min_value >= INT64_MIN and max_value <= INT64_MAX:
             shrink_towards = _nearest(shrink_towards, min_value, max_value)
-            if weights is None and min_value == 0 == shrink_towards and max_value > UNIFORM_RANGE:
+            # Ranges up to this size are always drawn uniformly.
+            if weights is None and min_value == 0 == shrink_towards and max_value > 127:
                 # An index into a large collection, or a part of a time: all values are equally interesting.
                 return source.position(max_value + 1)
             if weights is None or not source.live:
@@ -267,7 +265,7 @@ class TapeBackend(TapeProvider):
 
     def __init__(self, data: Any) -> None:
         generator = getattr(data, "_random", None)
-        seed = 0 if generator is None else generator.getrandbits(SEED_BITS)
+        seed = 0 if generator is None else generator.getrandbits(64)
         # The name of the stream decides the draws of a seed. Keep a reference, as the source writes to its tape.
         self._redraw = Redraw(seed, "live source")
         super().__init__(self._redraw.source)

@@ -30,13 +30,6 @@ _EMPTY_BUNDLE = "Cannot draw from empty bundle"
 #: A run ends early once its choices fill this much of Hypothesis' buffer: better a shorter run than an overrun.
 LENGTH_MAX = int(0.8 * BUFFER_SIZE)
 
-#: The number of a value that a step adds to bundles has this many bits; further values share a number.
-PLACE_BITS = 20
-
-#: How deep Hypothesis' own loop draws the arguments of a rule. Arguments of an initialize rule are one deeper, and here
-#: so is each argument in the strategy that numbers it.
-_SPANS_OF_STEP = 2
-
 
 class LateContext(BuildContext):  # type: ignore[misc]
     """A build context that makes its data object on first use: most runs never need one.
@@ -216,7 +209,8 @@ class RunContext:
             return
         origin = self.source.origin
         for place, name in enumerate(name for added in names for name in added):
-            self.producers[name] = origin << PLACE_BITS | place
+            # A step numbers the values that it adds to bundles with 20 bits; further values share a number.
+            self.producers[name] = origin << 20 | place
 
     def follow(self, references: list[Any]) -> int:
         """Return the position, 0 for the newest, of the value that the recorded argument was."""
@@ -278,7 +272,9 @@ class RunContext:
     def draw_as_hypothesis(self, rule: Rule, *, initialize: bool) -> dict[str, Any]:
         """Draw the arguments of ``rule`` through their strategies, in the layout of Hypothesis' own loop."""
         keyed = {argument.name: _Keyed(argument, self) for argument in rule.arguments}
-        self.data.stand(_SPANS_OF_STEP)
+        # Hypothesis' own loop draws the arguments of a rule two spans deep. Arguments of an initialize rule are one
+        # deeper, and here so is each argument in the strategy that numbers it.
+        self.data.stand(2)
         if initialize:
             return dict(self.data.draw(fixed_dictionaries(keyed)))
         return {name: self.data.draw(strategy) for name, strategy in keyed.items()}

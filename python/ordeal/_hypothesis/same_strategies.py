@@ -18,14 +18,8 @@ from typing import Any
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
+from ordeal._base.limits import CACHED_MAX, DEPTH_MAX, ITEMS_MAX
 from ordeal._hypothesis.private import kind_of
-
-#: When there are more they are all forgotten, and so are longer collections and what nests more deeply.
-STRATEGIES_MAX = 4096
-ITEMS_MAX = 64
-#: An alphabet may have this many characters.
-CHARACTERS_MAX = 256
-DEPTH_MAX = 24
 
 #: The types whose values never change, and are the same when they are equal.
 _VALUES: frozenset[type] = frozenset(
@@ -72,7 +66,7 @@ def same_strategy(strategy: SearchStrategy[Any]) -> Same | None:
         return None
     if known is None:
         strategy.validate()
-        if len(_known) >= STRATEGIES_MAX:
+        if len(_known) >= CACHED_MAX:
             _known.clear()
         known = _known[key] = Same(strategy, keys.are_recursive)
     return known
@@ -175,7 +169,7 @@ class _Keys:
 
 def _are_characters(values: Any) -> bool:
     """Return True if these are texts, at most as many as an alphabet may have: they are a key as they are."""
-    return type(values) in (tuple, list) and 0 < len(values) <= CHARACTERS_MAX and set(map(type, values)) == _TEXT_ALONE
+    return type(values) in (tuple, list) and 0 < len(values) <= 256 and set(map(type, values)) == _TEXT_ALONE
 
 
 def _is_dtype(kind: type) -> bool:

@@ -129,8 +129,6 @@ _KINDS: dict[str, type] = {
 # ---------------------------------------------------------------------------------------------------------------------
 # Arrays of Hypothesis' extension for NumPy, which takes long to import: only looked at where a program has imported it
 
-#: More values than this are rather drawn one by one: a plan has a part for each.
-DENSE_MAX = 4096
 
 _Part = Callable[[SearchStrategy[Any]], _native.StrategyNode]
 _SizesOf = Callable[[int, float, float], tuple[int, int | None, float]]
@@ -155,7 +153,8 @@ def array_node(strategy: Any, part: _Part, sizes: _SizesOf) -> _native.StrategyN
 def _dense_node(strategy: Any, part: _Part) -> _native.StrategyNode | None:
     """Return the node of an array whose values are all drawn."""
     size, elements = strategy.array_size, strategy.element_strategy
-    if elements.is_empty or size > DENSE_MAX:
+    # More values are drawn one by one: a plan has a part for each.
+    if elements.is_empty or size > 4_096:
         return None
     if strategy.unique:
         return _made(strategy, part(st.lists(elements, min_size=size, max_size=size, unique=True)), _dense)

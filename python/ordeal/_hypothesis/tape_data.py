@@ -27,7 +27,6 @@ type DoDraw = Callable[[TapeData], Any]
 
 #: Whether Hypothesis would print a note now.
 _should_note: Callable[[], bool] = private("hypothesis.control:should_note", lambda: False)
-_SMALLEST_FLOAT = 5e-324
 
 # The attribute of a validated strategy that caches the function that draws.
 _DO_DRAW = "_ordeal_do_draw"
@@ -35,10 +34,7 @@ _DO_DRAW = "_ordeal_do_draw"
 _NO_SPAN = nullcontext(0)
 _NO_LABELS: nullcontext[dict[str, int]] = nullcontext({})
 
-# The size of a choice in Hypothesis' serialization: a byte for kind and size, then the value, if that is short.
-_FLOAT_SIZE = 9
 _DOUBLE = struct.Struct("<d")
-_SHORT_BITS = 30 * 8
 
 
 class _Events(dict[str, Any]):
@@ -289,7 +285,7 @@ class TapeData(_base):  # type: ignore[misc]
             value = self.provider.draw_integer(min_value, max_value, weights=weights, shrink_towards=shrink_towards)
         if observe:
             bits = value.bit_length()
-            self._take(value, 2 + (bits >> 3) if bits < _SHORT_BITS else len(choices_to_bytes((value,))))
+            self._take(value, 2 + (bits >> 3) if bits < 8 * 30 else len(choices_to_bytes((value,))))
         return value
 
     def draw_float(
@@ -298,7 +294,7 @@ class TapeData(_base):  # type: ignore[misc]
         max_value: float = math.inf,
         *,
         allow_nan: bool = True,
-        smallest_nonzero_magnitude: float = _SMALLEST_FLOAT,
+        smallest_nonzero_magnitude: float = 5e-324,
         forced: float | None = None,
         observe: bool = True,
     ) -> float:
@@ -317,7 +313,9 @@ class TapeData(_base):  # type: ignore[misc]
             # Make each NaN a new object, so that no list finds one that it did not get.
             (value,) = _DOUBLE.unpack(_DOUBLE.pack(value))
         if observe:
-            self._take(value, _FLOAT_SIZE)
+            # The size of a choice in Hypothesis' serialization: a byte for kind and size, then the
+            # value, if that is short.
+            self._take(value, 9)
         return value
 
     def draw_string(

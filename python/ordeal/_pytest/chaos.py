@@ -26,7 +26,6 @@ from ordeal.errors import PropertyError
 
 # The key under which a worker of xdist sends what it has tracked.
 _KEY = "ordeal_properties"
-_NUMPY_SEEDS = 2**32
 
 
 class ChaosRun:
@@ -59,7 +58,7 @@ class ChaosRun:
         random.seed(self._chaos_seed)
         numpy: Any = sys.modules.get("numpy")
         if numpy is not None:
-            numpy.random.seed(self._chaos_seed % _NUMPY_SEEDS)
+            numpy.random.seed(self._chaos_seed % 2**32)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, Any, Any]:

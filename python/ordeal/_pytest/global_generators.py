@@ -24,7 +24,6 @@ _KEPT_BY_LIBRARIES = (
 )
 # Libraries register seeding functions under this entry point, which pytest-randomly introduced.
 _ENTRY_POINTS = "pytest_randomly.random_seeder"
-_REGISTERED_SEEDS = 2**32
 
 #: The generator behind the functions of `random`, which a test may replace and leave so.
 _SHARED: Any = random.getstate.__self__  # type: ignore[attr-defined]
@@ -72,7 +71,7 @@ class GlobalGenerators:
                     self._registered = [each.load() for each in sorted(entry_points(group=_ENTRY_POINTS))]
                 for seed_one in self._registered:
                     # They can be seeded, but not restored.
-                    seed_one(seeds(REGISTERED) % _REGISTERED_SEEDS)
+                    seed_one(seeds(REGISTERED) % 2**32)
             yield
 
     def _start_buggify(self, seed: int) -> None:

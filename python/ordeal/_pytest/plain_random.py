@@ -21,7 +21,6 @@ State = tuple[Any, ...]
 
 #: The generator makes this many words at a time, and a stream is followed for this many batches.
 _WORDS = 624
-_FOLLOWED_MAX = 200
 
 
 class PlainRandom:
@@ -43,7 +42,7 @@ class PlainRandom:
         """Return True if ``random`` has only been drawn from since it began: nothing has seeded it."""
         now, stream = random.getstate()[1][:_WORDS], random.Random(0)
         stream.setstate(self._began)
-        for _ in range(_FOLLOWED_MAX):
+        for _ in range(200):
             if stream.getstate()[1][:_WORDS] == now:
                 return True
             stream.getrandbits(32 * _WORDS)

@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from ordeal import seed
+from ordeal._base.limits import SEED_MAX
+from ordeal.buggify import DEFAULT_PROBABILITY
 from ordeal.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -29,9 +31,6 @@ _KEY = "ordeal_seed"
 _LAST = "ordeal/seed"
 _OPTION = "--ordeal-seed"
 _INI_KEY = "ordeal_seed"
-#: The default of --buggify-prob.
-_BUGGIFY_PROBABILITY = 0.1
-_RANDOMLY_SEEDS = 2**32
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +57,7 @@ class SessionSeed:
         # pytest-randomly, if it was given no seed, orders and seeds the tests from this one.
         is_free = getattr(config.known_args_namespace, "randomly_seed", None) == "default"
         if self._worker_input is None and self._chosen.every_test and is_free:
-            config.option.randomly_seed = self._chosen.seed % _RANDOMLY_SEEDS
+            config.option.randomly_seed = self._chosen.seed % 2**32
 
     # What follows the seed
 
@@ -227,11 +226,11 @@ class SessionSeed:
         """Return the other options that the test must be run with."""
         options = self._config.option
         words = ["--chaos"] if options.chaos else []
-        if options.buggify_prob != _BUGGIFY_PROBABILITY:
+        if options.buggify_prob != DEFAULT_PROBABILITY:
             words.append(f"--buggify-prob={options.buggify_prob:g}")
         seeds = {"chaos": options.chaos_seed, "hypothesis": getattr(options, "hypothesis_seed", None)}
         randomly = _randomly_seed(self._config)
-        if randomly != self._chosen.seed % _RANDOMLY_SEEDS:
+        if randomly != self._chosen.seed % 2**32:
             seeds["randomly"] = randomly
         return words + [f"--{name}-seed={number}" for name, number in seeds.items() if number is not None]
 
@@ -267,7 +266,7 @@ def _choose(config: pytest.Config, worker_input: dict[str, Any] | None) -> _Chos
         # That of another option for the whole run, else a new one.
         options = config.option
         known = [seed.asked(), options.chaos_seed if options.chaos else None, _randomly_seed(config)]
-        number = next((each % (seed.SEED_MAX + 1) for each in known if each is not None), None)
+        number = next((each % (SEED_MAX + 1) for each in known if each is not None), None)
         chosen = seed.fresh() if number is None else number
         return _Chosen(chosen, "", every_test=given is not None or bool(options.chaos))
     source, text = given

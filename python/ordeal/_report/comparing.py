@@ -12,13 +12,12 @@ from typing import Any
 import msgspec
 
 from ordeal._base.formatting import JSON_SCHEMA_VERSION, counted, one_line
+from ordeal._base.limits import INPUT_BYTES_MAX, ROWS_MAX
 from ordeal._base.regular_file import read_regular
 from ordeal._engine.runs.report import ReportDocument
 from ordeal._report.formats.document import findings_of, fingerprint, headline, id_of, ranges, results_of, where
 from ordeal.errors import ConfigError
 from ordeal.result.exploration import line_ranges
-
-_BYTES_MAX = 1 << 28
 
 
 def read_document(path: Path) -> dict[str, Any]:
@@ -29,12 +28,12 @@ def read_document(path: Path) -> dict[str, Any]:
     """
     hint = "name a file that `ordeal explore --json` or `--report json` wrote"
     try:
-        data = read_regular(path, _BYTES_MAX)
+        data = read_regular(path, INPUT_BYTES_MAX)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise ConfigError(f"cannot read the report `{path}`: {reason}", hint=hint) from None
-    if len(data) > _BYTES_MAX:
-        raise ConfigError(f"the report `{path}` is larger than {_BYTES_MAX} bytes", hint=hint)
+    if len(data) > INPUT_BYTES_MAX:
+        raise ConfigError(f"the report `{path}` is larger than {INPUT_BYTES_MAX} bytes", hint=hint)
     try:
         # The decoder of msgspec refuses half of a pair of surrogates, which messages may hold.
         document: dict[str, Any] = json.loads(data)
@@ -45,9 +44,6 @@ def read_document(path: Path) -> dict[str, Any]:
     if checked.schema_version != JSON_SCHEMA_VERSION:
         raise ConfigError(f"`{path}` has schema version {checked.schema_version}", hint="explore again")
     return document
-
-
-_SHOWN_MAX = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,16 +122,16 @@ def comparison_text(found: ReportComparison) -> str:
 def _told(found: ReportComparison) -> Iterator[str]:
     for word, findings in (("new", found.new), ("gone", found.gone), ("in both", found.both)):
         yield f"{counted(len(findings), 'finding')} {word}"
-        for finding in findings[:_SHOWN_MAX]:
+        for finding in findings[:ROWS_MAX]:
             place = where(finding)
             yield f"  {id_of(finding)}  {headline(finding)}" + (f"  {place}" if place else "")
-        if len(findings) > _SHOWN_MAX:
-            yield f"  ... and {len(findings) - _SHOWN_MAX} more"
+        if len(findings) > ROWS_MAX:
+            yield f"  ... and {len(findings) - ROWS_MAX} more"
     for word, lines in (("no longer run", found.lost_lines), ("run now", found.gained_lines)):
         number = sum(1 for each in lines.values() for _ in ranges(each))
         if number:
             yield f"{counted(number, 'line')} {word}"
-            yield from (f"  {one_line(f'{file}:{numbers}')}" for file, numbers in list(lines.items())[:_SHOWN_MAX])
+            yield from (f"  {one_line(f'{file}:{numbers}')}" for file, numbers in list(lines.items())[:ROWS_MAX])
     if found.edited_files:
         yield f"Lines not compared, as {'it was' if len(found.edited_files) == 1 else 'they were'} edited:"
-        yield from (f"  {one_line(file)}" for file in found.edited_files[:_SHOWN_MAX])
+        yield from (f"  {one_line(file)}" for file in found.edited_files[:ROWS_MAX])

@@ -11,16 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import to_builtins
 
-from ordeal._base.formatting import (
-    JSON_MESSAGE_CHARS_MAX,
-    JSON_SCHEMA_VERSION,
-    MESSAGE_CHARS_MAX,
-    counted,
-    describe_error,
-    indented,
-    one_line,
-    runnable_program,
-)
+from ordeal._base.formatting import JSON_SCHEMA_VERSION, counted, describe_error, indented, one_line, runnable_program
+from ordeal._base.limits import LINE_CHARS_MAX, LISTED_MAX, MESSAGE_CHARS_MAX
 from ordeal._base.property_text import explored_properties, json_cells, json_properties
 from ordeal._base.untrusted import error_message, type_name
 from ordeal.result.exploration import (
@@ -45,7 +37,6 @@ if TYPE_CHECKING:
         ShrinkSnapshot,
     )
 
-FAILURES_MAX = 10
 _AS_JSON = (bool, int, float, str, type(None))
 # Failures
 
@@ -63,7 +54,7 @@ def exploration_report(
     lines = ["", "--- Ordeal Exploration Report ---"]
     for result in results:
         body = [run_figures(result), *coverage_figures(result), *verdict_lines(result, all_failures=all_failures)]
-        shown = result.failures if all_failures else result.failures[:FAILURES_MAX]
+        shown = result.failures if all_failures else result.failures[:LISTED_MAX]
         for block in [*(failure_details(failure, by_path=by_path) for failure in shown), *remaining_blocks(result)]:
             body += ["", *block]
         lines += ["", f"  {one_line(result.test_class)}", *indented(body, 4)]
@@ -95,9 +86,9 @@ def _failure_list(result: ExplorationResult, all_failures: bool) -> list[str]:
     # With the place of those that read the same.
     lines = [f"{line}{place}" if times[line] > 1 else line for line, place in zip(lines, places, strict=True)]
     heading = "1 FAILURE:" if len(lines) == 1 else f"{len(lines)} FAILURES:"
-    left_out = len(lines) - FAILURES_MAX
+    left_out = len(lines) - LISTED_MAX
     if left_out > 0 and not all_failures:
-        lines = [*lines[:FAILURES_MAX], f"... and {left_out} more (--all shows them)"]
+        lines = [*lines[:LISTED_MAX], f"... and {left_out} more (--all shows them)"]
     return [heading, *indented(lines, 2)]
 
 
@@ -144,7 +135,7 @@ def shrink_progress_line(shrinking: ShrinkSnapshot) -> str:
 def session_header(version: str, rng_seed: int, options: Mapping[str, object]) -> str:
     """Return the first lines of an exploration: what is needed to run the same one again."""
     words = " ".join(f"{name}={_option_text(value)}" for name, value in options.items())
-    return f"ordeal {version}\nrng seed: {rng_seed}\noptions: {one_line(words, limit=4 * MESSAGE_CHARS_MAX)}"
+    return f"ordeal {version}\nrng seed: {rng_seed}\noptions: {one_line(words, limit=4 * LINE_CHARS_MAX)}"
 
 
 def _option_text(value: object) -> str:
@@ -179,7 +170,7 @@ def exploration_header(
     ]
     words = " ".join(f"{name}={_option_text(value)}" for name, value in options.items())
     lines = [f"ordeal {version}: {', '.join(facts)}"]
-    return "\n".join([*lines, f"options: {one_line(words, limit=4 * MESSAGE_CHARS_MAX)}"] if words else lines)
+    return "\n".join([*lines, f"options: {one_line(words, limit=4 * LINE_CHARS_MAX)}"] if words else lines)
 
 
 def closing_line(results: Sequence[ExplorationResult], exit_code: int) -> str:
@@ -279,7 +270,7 @@ def _json_result(result: ExplorationResult) -> dict[str, Any]:
                 "id": failure_id(known.bucket),
                 "bucket": known.bucket,
                 "error_type": known.error_type,
-                "error_message": known.error_message[:JSON_MESSAGE_CHARS_MAX],
+                "error_message": known.error_message[:MESSAGE_CHARS_MAX],
                 "count": known.count,
             }
             for known in result.known
@@ -292,7 +283,7 @@ def _json_failure(failure: Failure) -> dict[str, Any]:
     return {
         "id": failure.id,
         "error_type": type_name(type(failure.error)),
-        "error_message": error_message(failure.error)[:JSON_MESSAGE_CHARS_MAX],
+        "error_message": error_message(failure.error)[:MESSAGE_CHARS_MAX],
         "step": failure.step,
         "run_id": failure.run_id,
         "bucket": failure.bucket,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ordeal._base.formatting import counted
+from ordeal._base.limits import ROWS_MAX
 from ordeal._engine.parallel.fleet.board import (
     LAUNCHER,
     OVER,
@@ -16,9 +17,6 @@ from ordeal._engine.parallel.fleet.board import (
     text_of,
     total_of,
 )
-
-#: A list of more members than this is cut.
-MEMBERS_MAX = 200
 
 _STATES = {"left": "goes on without its launcher", "lost": "its launcher is gone"}
 #: How a member is, in words, where the word alone is not enough.
@@ -46,10 +44,10 @@ def fleet_text(name: str, records: Records, now: float) -> str:
         f"Fleet {name}: {shown_state(records, now)}, {text_of(launcher, 'class')} on {text_of(launcher, 'on')}",
         f"  {counted(len(running), 'member')} running of {wanted}; {shown}",
     ]
-    for key, record in list(members.items())[:MEMBERS_MAX]:
+    for key, record in list(members.items())[:ROWS_MAX]:
         lines.append(f"  {_number(key):>4}  {_member(record, launcher, now)}")
-    if len(members) > MEMBERS_MAX:
-        lines.append(f"  ... and {len(members) - MEMBERS_MAX} more (--json shows all)")
+    if len(members) > ROWS_MAX:
+        lines.append(f"  ... and {len(members) - ROWS_MAX} more (--json shows all)")
     return "\n".join(lines) + "\n"
 
 

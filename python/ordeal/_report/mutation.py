@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from ordeal._base.formatting import counted, one_line, safe_lines
+from ordeal._base.limits import LISTED_MAX
 from ordeal._report.mutation_rates import (
     machine_lines,
     machine_remarks,
@@ -35,7 +36,6 @@ from ordeal._tools.mutation.verdicts import (
 )
 from ordeal.result.exploration import line_ranges
 
-_LINES_MAX = 6
 _PADDING = re.compile(r"\(([^\n]*)\n+\)")
 
 
@@ -53,8 +53,8 @@ def difference(source: Source, mutant: Mutant) -> str:
 
 
 def _cut(sign: str, lines: list[str]) -> list[str]:
-    shown = [f"{sign} {line}" for line in lines[:_LINES_MAX]]
-    return shown if len(lines) <= _LINES_MAX else [*shown, f"{sign} ... {len(lines) - _LINES_MAX} more lines"]
+    shown = [f"{sign} {line}" for line in lines[:LISTED_MAX]]
+    return shown if len(lines) <= LISTED_MAX else [*shown, f"{sign} ... {len(lines) - LISTED_MAX} more lines"]
 
 
 def survivor_text(source: Source, verdict: Verdict, within: int = 0, why: Sequence[str] = ()) -> str:

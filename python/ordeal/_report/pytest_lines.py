@@ -8,16 +8,8 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from ordeal._base.formatting import (
-    MESSAGE_CHARS_MAX,
-    capped,
-    counted,
-    error_line,
-    indented,
-    one_line,
-    program_lines,
-    runnable_program,
-)
+from ordeal._base.formatting import capped, counted, error_line, indented, one_line, program_lines, runnable_program
+from ordeal._base.limits import LINE_CHARS_MAX, LISTED_MAX, TEXT_CHARS_MAX
 from ordeal._base.property_text import property_lines, reliability_lines
 
 if TYPE_CHECKING:
@@ -59,9 +51,6 @@ def property_sections(
 
 #: Where a project keeps the failures that a run of tests has read from a store, which nobody needs to delete.
 PULLED_DIR = ".ordeal/pulled"
-_LINES_PER_KIND_MAX = 10
-# As long as a path may be: a truncated command is useless.
-_COMMAND_CHARS_MAX = 5_000
 # In the order of the section: first what needs a person.
 _FAILING = ("reproduced", "fails_differently")
 _KINDS = (*_FAILING, "class_unusable", "no_longer_applies", "unreadable", "fixed")
@@ -95,7 +84,7 @@ def seed_section(records: Sequence[SeedRecord], *, verbose: bool, folders: Mappi
     lines: list[str] = []
     for kind in _KINDS:
         of_kind = [_line(record, several) for record in records if record.status == kind]
-        lines += of_kind if verbose else capped(of_kind, _LINES_PER_KIND_MAX)
+        lines += of_kind if verbose else capped(of_kind, LISTED_MAX)
     return indented([*lines, "", *_verdict(records, folders), *_advice(records)], 2)
 
 
@@ -120,7 +109,7 @@ def seed_line(status: str, what: str, *, error: str = "", recorded: str = "", re
     ``what`` names the seed, ``error`` is how it fails now, ``recorded`` how it failed when it was saved, and
     ``reason`` why it shows nothing.
     """
-    shows = error if status in _FAILING else one_line(reason, limit=2 * MESSAGE_CHARS_MAX)
+    shows = error if status in _FAILING else one_line(reason, limit=2 * LINE_CHARS_MAX)
     if status == "fails_differently" and recorded:
         shows += f"; recorded: {recorded}"
     elif status == "fixed":
@@ -163,7 +152,7 @@ def _verdict(records: Sequence[SeedRecord], folders: Mapping[str, str]) -> list[
 def _pruning(start: str, folders: Mapping[str, str]) -> str:
     folder = folders.get(start, "")
     where = f" --dir {shlex.quote(folder)}" if folder else ""
-    return one_line(f"{_from(start)}ordeal seeds --prune-fixed{where}", limit=_COMMAND_CHARS_MAX)
+    return one_line(f"{_from(start)}ordeal seeds --prune-fixed{where}", limit=TEXT_CHARS_MAX)
 
 
 def _advice(records: Sequence[SeedRecord]) -> list[str]:
@@ -177,7 +166,7 @@ def _advice(records: Sequence[SeedRecord]) -> list[str]:
     for kind, what in advice.items():
         paths = [str(PurePath(record.start, record.path)) for record in records if record.status == kind]
         more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
-        lines += [one_line(f"{what}: {paths[0]}{more}", limit=_COMMAND_CHARS_MAX)] if paths else []
+        lines += [one_line(f"{what}: {paths[0]}{more}", limit=TEXT_CHARS_MAX)] if paths else []
     return lines
 
 
@@ -199,7 +188,7 @@ def replay_command(record: SeedRecord) -> str:
     """Return the command that replays a seed, relative to where pytest was started."""
     # A name that begins with a dash would be taken for an option.
     safe = f"./{record.path}" if record.path.startswith("-") else record.path
-    return one_line(f"{_from(record.start)}ordeal replay {shlex.quote(safe)}", limit=_COMMAND_CHARS_MAX)
+    return one_line(f"{_from(record.start)}ordeal replay {shlex.quote(safe)}", limit=TEXT_CHARS_MAX)
 
 
 def _from(start: str) -> str:

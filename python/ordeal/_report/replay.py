@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING
 from msgspec import to_builtins
 
 from ordeal._base.formatting import (
-    JSON_MESSAGE_CHARS_MAX,
     JSON_SCHEMA_VERSION,
-    MESSAGE_CHARS_MAX,
     capped,
     counted,
     describe_error,
@@ -23,6 +21,7 @@ from ordeal._base.formatting import (
     program_lines,
     runnable_program,
 )
+from ordeal._base.limits import LINE_CHARS_MAX, LISTED_MAX, MESSAGE_CHARS_MAX
 from ordeal._base.trace_file import step_text, versions_now
 from ordeal._base.untrusted import error_message, type_name
 from ordeal.result.parts import place_lines
@@ -31,8 +30,6 @@ if TYPE_CHECKING:
     from ordeal._base.trace_file import Trace, TraceFailure, TraceStep
     from ordeal._engine.plain.reproduction import Reproduction
     from ordeal._engine.replay.rerun import Rerun
-
-_MODULES_MAX = 5
 
 
 def replay_header(trace: Trace) -> str:
@@ -46,7 +43,7 @@ def checked_text(trace: Trace, changed: Sequence[str]) -> str:
     lines = _recorded_lines(trace)
     others = _other_versions(trace)
     lines += [f"  this is {_versions(others)}"] if others else []
-    lines += [f"  changed since: {one_line(', '.join(capped(changed, _MODULES_MAX)))}"] if changed else []
+    lines += [f"  changed since: {one_line(', '.join(capped(changed, LISTED_MAX)))}"] if changed else []
     unchanged = len(trace.targets) - len(changed)
     lines += [f"  unchanged: {counted(unchanged, 'target module')}"] if unchanged else []
     return "\n".join(lines)
@@ -113,9 +110,9 @@ def replay_outcome(trace: Trace, result: Rerun, *, changed: Sequence[str] = ()) 
     if result.unused:
         lines.append(f"Note: {counted(result.unused, 'recorded choice')} stayed unused: what drew them draws less now")
     if result.changed:
-        lines.append(f"Note: {one_line(result.changed, limit=4 * MESSAGE_CHARS_MAX)}")
+        lines.append(f"Note: {one_line(result.changed, limit=4 * LINE_CHARS_MAX)}")
     if changed:
-        modules = ", ".join(capped(changed, _MODULES_MAX))
+        modules = ", ".join(capped(changed, LISTED_MAX))
         lines.append(f"Note: since the trace was recorded these changed: {one_line(modules)}")
     others = [name for name, version in result.versions.items() if trace.versions.get(name) != version]
     if others and result.status.value != "reproduced":
@@ -172,7 +169,7 @@ def plain_written(plain: Reproduction, path: str) -> str:
 
 def plain_refused(plain: Reproduction) -> str:
     """Return why a failure has no plain reproduction."""
-    return f"No plain Python: {one_line(plain.reason, limit=2 * MESSAGE_CHARS_MAX)}"
+    return f"No plain Python: {one_line(plain.reason, limit=2 * LINE_CHARS_MAX)}"
 
 
 def replay_json(
@@ -190,7 +187,7 @@ def replay_json(
     document = {
         **_about(trace, trace_path, result.status.value),
         "error_type": None if result.error is None else type_name(type(result.error)),
-        "error_message": None if result.error is None else error_message(result.error)[:JSON_MESSAGE_CHARS_MAX],
+        "error_message": None if result.error is None else error_message(result.error)[:MESSAGE_CHARS_MAX],
         "place": None if result.place is None else to_builtins(result.place),
         "misfit_choices": result.misfits,
         "unused_choices": result.unused,

@@ -8,9 +8,7 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
 from ordeal._base.formatting import (
-    JSON_MESSAGE_CHARS_MAX,
     JSON_SCHEMA_VERSION,
-    MESSAGE_CHARS_MAX,
     counted,
     describe_error,
     indented,
@@ -19,6 +17,7 @@ from ordeal._base.formatting import (
     runnable_program,
     safe_lines,
 )
+from ordeal._base.limits import LINE_CHARS_MAX, MESSAGE_CHARS_MAX
 from ordeal._base.untrusted import error_message, type_name
 from ordeal._report.pytest_lines import recorded_failure, seed_line
 from ordeal._report.replay import recorded_error
@@ -104,7 +103,7 @@ def _seed_record(replay: SeedReplay) -> dict[str, Any]:
         "trace_steps": None if trace is None else len(trace.taken_steps()),
         "recorded_error": None if trace is None or trace.failure is None else recorded_error(trace.failure),
         "error_type": None if error is None else type_name(type(error)),
-        "error_message": None if error is None else error_message(error)[:JSON_MESSAGE_CHARS_MAX],
+        "error_message": None if error is None else error_message(error)[:MESSAGE_CHARS_MAX],
         "reason": replay.reason,
     }
 
@@ -129,7 +128,7 @@ def seed_outcomes_text(outcomes: Sequence[SeedOutcome], *, verbose: bool) -> str
 
 
 def _outcome_line(outcome: SeedOutcome) -> str:
-    message = one_line(outcome.message, limit=2 * MESSAGE_CHARS_MAX)
+    message = one_line(outcome.message, limit=2 * LINE_CHARS_MAX)
     shown = {"error" if outcome.status.fails else "reason": message}
     return f"  {seed_line(outcome.status.value, one_line(outcome.name), **shown)}"
 

@@ -7,17 +7,9 @@ from itertools import chain
 
 import click
 
-from ordeal._base.formatting import (
-    MESSAGE_CHARS_MAX,
-    counted,
-    describe_error,
-    indented,
-    name_list,
-    one_line,
-    program_lines,
-    short_names,
-)
-from ordeal._report.exploration import FAILURES_MAX, remaining_blocks, verdict_lines
+from ordeal._base.formatting import counted, describe_error, indented, name_list, one_line, program_lines, short_names
+from ordeal._base.limits import LINE_CHARS_MAX, LISTED_MAX
+from ordeal._report.exploration import remaining_blocks, verdict_lines
 from ordeal.result import ExplorationResult, Failure
 from ordeal.result.exploration import coverage_figures, run_figures
 from ordeal.result.failure import failure_program, replay_command, run_name, struck_text, trace_steps
@@ -33,7 +25,7 @@ def terminal_report(
 
 
 def _section(result: ExplorationResult, all_failures: bool, by_path: bool) -> list[str]:
-    shown = result.failures if all_failures else result.failures[:FAILURES_MAX]
+    shown = result.failures if all_failures else result.failures[:LISTED_MAX]
     lines = [click.style(one_line(result.test_class), bold=True)]
     for failure in shown:
         lines += ["", *indented(_failure(failure, by_path), 2)]
@@ -62,7 +54,7 @@ def _failure(failure: Failure, by_path: bool) -> list[str]:
     if failure.broken_by:
         lines.append(f"Invariant broken by: {name_list(failure.broken_by)}")
     if failure.flaky_reason:
-        lines.append(f"Flaky: {one_line(failure.flaky_reason, limit=2 * MESSAGE_CHARS_MAX)}")
+        lines.append(f"Flaky: {one_line(failure.flaky_reason, limit=2 * LINE_CHARS_MAX)}")
     lines.append(click.style(_figures(failure), dim=True))
     path = failure.trace_path or failure.seed_path
     if path is not None and (by_path or not failure.bucket):
@@ -98,7 +90,7 @@ def _needed(failure: Failure) -> list[str]:
         quantity = {1: "needed", 2: "both needed"}.get(len(kept), "all needed")
         parts = [f"{_enumerated(kept)}, {quantity}"] if kept else []
         parts += [f"{_enumerated(others)} on, not needed"] if others else []
-    return [*struck, f"Faults: {one_line('; '.join(parts) or 'none needed', limit=2 * MESSAGE_CHARS_MAX)}"]
+    return [*struck, f"Faults: {one_line('; '.join(parts) or 'none needed', limit=2 * LINE_CHARS_MAX)}"]
 
 
 def _enumerated(names: Sequence[str]) -> str:

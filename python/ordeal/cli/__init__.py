@@ -16,10 +16,7 @@ import click
 from ordeal._base.formatting import describe_error, one_line
 from ordeal._base.machine_files import class_path_like
 from ordeal.cli import terminal
-from ordeal.errors import WRONG_USE, ConfigError, OrdealError
-
-INTERRUPTED = 130  # The exit code that shells report for a program ended by Ctrl-C.
-
+from ordeal.errors import INTERRUPTED, WRONG_USE, ConfigError, OrdealError
 
 _MODULE = "ordeal.cli.commands"
 # The lines of `ordeal --help`, by what people do. The commands are defined apart, and what they do in modules of their

@@ -11,15 +11,16 @@ from typing import Any
 import ordeal._native as _native
 from ordeal._base.formatting import one_line
 from ordeal._base.interpreter import usable_cpus
+from ordeal._base.limits import SEED_MAX
 from ordeal._report.exploration import session_header
 from ordeal._report.scaling import benchmark_header, scaling_json, scaling_report, trial_line
-from ordeal.cli import INTERRUPTED, terminal
+from ordeal.cli import terminal
 from ordeal.cli.explore import exploration_options, make_explorer
 from ordeal.config.flags import BenchmarkConfig
-from ordeal.config.options import RNG_SEED_MAX, ExplorerConfig, options_of_entry
+from ordeal.config.options import ExplorerConfig, options_of_entry
 from ordeal.config.settings_file import OrdealConfig, load_config
 from ordeal.config.table import values_of
-from ordeal.errors import ConfigError
+from ordeal.errors import INTERRUPTED, ConfigError
 from ordeal.result import ExplorationResult
 from ordeal.scaling.law import analyse
 from ordeal.scaling.trials import ScalingResult, TrialPlan, WorkerTrial, measurements_of
@@ -109,7 +110,7 @@ class _Trials:
 
     def _explore(self, number: int, workers: int, seconds: float) -> ExplorationResult | None:
         """Explore with a seed of the round: trials of a round do the same work, and rounds differ."""
-        seed = (self._config.explorer.seed + number - 1) % (RNG_SEED_MAX + 1)
+        seed = (self._config.explorer.seed + number - 1) % (SEED_MAX + 1)
         test = self._config.tests[0]
         options = exploration_options(
             self._config,

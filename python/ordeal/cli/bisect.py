@@ -66,8 +66,8 @@ def _check_end(tree: Path, name: str, command: list[str], *, wanted: int, what: 
 
 
 FAILS, PASSES = 1, 0
-_SECONDS_MAX = 600.0
 _CODES = {"reproduced": FAILS, "not_reproduced": PASSES}
+#: `git bisect run` skips a commit that ends with it.
 _UNKNOWN = 125
 
 
@@ -77,7 +77,7 @@ def main(trace: str, below: str) -> int:
     if not folder.is_dir():
         return _UNKNOWN
     paths = [each for each in (folder, folder / "src") if each.is_dir()]
-    out, _ = run_module("ordeal", ["replay", trace, "--json"], folder=folder, seconds=_SECONDS_MAX, paths=paths)
+    out, _ = run_module("ordeal", ["replay", trace, "--json"], folder=folder, seconds=600.0, paths=paths)
     try:
         return _CODES.get(json.loads(out)["status"], _UNKNOWN)
     except (ValueError, KeyError, TypeError):

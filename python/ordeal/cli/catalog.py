@@ -16,8 +16,7 @@ from ordeal.cli import terminal
 from ordeal.config.flags import CatalogFlags
 from ordeal.config.options import DEFAULT_PATH
 from ordeal.config.settings_file import load_config
-
-FOUND = 1
+from ordeal.errors import FOUND
 
 
 def run(flags: CatalogFlags) -> int:

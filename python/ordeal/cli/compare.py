@@ -16,6 +16,7 @@ from pathlib import Path
 from ordeal._base.formatting import JSON_SCHEMA_VERSION, counted
 from ordeal._base.git import checked_out, commit, last_line, root_of
 from ordeal._base.imports import file_of, files_behind
+from ordeal._base.limits import FILES_MAX
 from ordeal._base.trace_file import Trace
 from ordeal._report.formats.document import line
 from ordeal._tools.compare.comparing import Compared, Version, VersionDifference, compare
@@ -27,7 +28,6 @@ from ordeal.errors import ConfigError, TraceError
 
 _RELEASE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*(\[[\w,-]+\])?==[A-Za-z0-9.!+_-]+")
 _INSTALL_SECONDS = 300
-_FILES_MAX = 500
 _WHAT = {
     "result": "`{name}` returns something else",
     "error": "`{name}` raises on one version only, or something else",
@@ -87,7 +87,7 @@ def _shown(number: int, found: VersionDifference, old: str, new: str) -> str:
 def _kept() -> Iterator[Trace]:
     """Yield the traces that are saved here; what cannot be read is left alone."""
     for folder in (*traces_folders(), *corpus_folders()):
-        for path in sorted(Path(folder).rglob("*.json*"))[:_FILES_MAX]:
+        for path in sorted(Path(folder).rglob("*.json*"))[:FILES_MAX]:
             with suppress(TraceError):
                 yield Trace.load(path)
 

@@ -18,7 +18,6 @@ from ordeal.errors import ConfigError
 
 LOOPBACK = "127.0.0.1"
 _NEEDS = ("starlette", "uvicorn")
-_TOKEN_BYTES = 24
 
 
 def run(flags: DashboardFlags) -> int:
@@ -33,7 +32,7 @@ def run(flags: DashboardFlags) -> int:
     with _listening(flags.port) as listening:
         port = listening.getsockname()[1]
         # Nothing that is searched depends on it: a page of somebody else must not guess the address.
-        token = secrets.token_urlsafe(_TOKEN_BYTES)
+        token = secrets.token_urlsafe()
         address = f"http://{LOOPBACK}:{port}/{token}/"
         terminal.write(f"{address}\n")
         terminal.say("Ctrl-C ends.")

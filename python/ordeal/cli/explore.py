@@ -17,7 +17,7 @@ import msgspec.structs
 
 import ordeal._native as _native
 from ordeal._base.formatting import counted, one_line
-from ordeal._base.memory_limit import MEBIBYTE
+from ordeal._base.limits import MEBIBYTE
 from ordeal._base.regular_file import opened_at_once
 from ordeal._base.rule_timeout import RuleTimeoutError
 from ordeal._base.trace_file import Trace, write_atomically
@@ -41,7 +41,7 @@ from ordeal._report.formats import format_module, write_report
 from ordeal._report.formats import recognised as show_by_itself
 from ordeal._report.seeds import seed_outcomes_text, seeds_pruned, seeds_saved, seeds_that_hang
 from ordeal._report.terminal import terminal_report
-from ordeal.cli import INTERRUPTED, terminal
+from ordeal.cli import terminal
 from ordeal.cli.commands import ALL_OPTIONS
 from ordeal.cli.folders import traces_folders
 from ordeal.cli.own_files import is_generated, is_state, refuse_foreign
@@ -59,12 +59,11 @@ from ordeal.config.options import (
 )
 from ordeal.config.settings_file import OrdealConfig, load_config_for
 from ordeal.config.table import values_of
-from ordeal.errors import WRONG_USE, ConfigError, OrdealError, SkippedError, TraceError
+from ordeal.errors import FOUND, INTERRUPTED, WRONG_USE, ConfigError, OrdealError, SkippedError, TraceError
 from ordeal.explore import Explorer
 from ordeal.result import ExplorationResult, NoteKind, SeedStatus
 from ordeal.result.parts import has_kind
 
-FOUND = 1
 #: Which members take options that others do not. A settings file may hold them next to another `on`.
 TAKEN_BY = {"image": ("kubernetes",), "job_options": ("slurm", "kubernetes"), "project": ("ray", "dask")}
 

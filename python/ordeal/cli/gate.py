@@ -16,6 +16,7 @@ from ordeal._base.formatting import JSON_SCHEMA_VERSION, counted, name_list
 from ordeal._base.git import changed_files, last_line, root_of
 from ordeal._base.imports import file_of, files_behind
 from ordeal._base.interpreter import run_module
+from ordeal._base.limits import GRACE_SECONDS
 from ordeal._base.trace_file import Trace
 from ordeal._engine.seed_corpus.lookup import find_failure
 from ordeal._native import monotonic
@@ -29,8 +30,6 @@ from ordeal.config.settings_file import OrdealConfig, load_config
 
 #: The warnings of `ordeal doctor` that say that a machine has tested less than it seems to.
 REACH = ("class", "runs", "rules", "faults", "properties")
-#: What a child may take beyond its share, to start and to report.
-_GRACE_SECONDS = 30.0
 #: How often a trace is replayed, each time in a separate process.
 REPLAYS = 3
 #: Shrinking may take half of the time of a search again.
@@ -120,7 +119,7 @@ class _Gate:
         return any(each in parts or any(map(each.is_relative_to, packages)) for each in changed)
 
     def _seeds(self) -> GateCheck:
-        answer = _ordeal(["seeds"], self._left() + _GRACE_SECONDS)
+        answer = _ordeal(["seeds"], self._left() + GRACE_SECONDS)
         if isinstance(answer, str):
             return GateCheck("seeds", "failed", answer)
         seeds = answer["seeds"]
@@ -141,7 +140,7 @@ class _Gate:
             if monotonic() - since > half:
                 left_out.append(each)
                 continue
-            answer = _ordeal(["doctor", "--config", self._flags.config, each], self._left() + _GRACE_SECONDS)
+            answer = _ordeal(["doctor", "--config", self._flags.config, each], self._left() + GRACE_SECONDS)
             if isinstance(answer, str):
                 troubles.append(f"{each}: {answer}")
             else:
@@ -160,7 +159,7 @@ class _Gate:
         # Mutants get as much time as the search.
         share = self._left() / (2 if self._flags.mutate else 1)
         seconds = max(1.0, share / _WITH_SHRINKING / len(classes))
-        limit = seconds * _WITH_SHRINKING * len(classes) + _GRACE_SECONDS
+        limit = seconds * _WITH_SHRINKING * len(classes) + GRACE_SECONDS
         order = ["explore", "--config", self._flags.config, "--max-time", f"{seconds:.1f}"]
         answer = _ordeal([*order, "--progress", "none", *classes], limit)
         if isinstance(answer, str):
@@ -180,8 +179,8 @@ class _Gate:
         return GateCheck("explore", "failed" if failed else "passed", message, tuple(details), hint)
 
     def _mutated(self) -> GateCheck:
-        order = ["mutate", "--since", self._flags.changed or "HEAD", "--budget", f"{self._left() + _GRACE_SECONDS:.0f}"]
-        answer = _ordeal(order, self._left() + 2 * _GRACE_SECONDS)
+        order = ["mutate", "--since", self._flags.changed or "HEAD", "--budget", f"{self._left() + GRACE_SECONDS:.0f}"]
+        answer = _ordeal(order, self._left() + 2 * GRACE_SECONDS)
         if isinstance(answer, str):
             return GateCheck("mutants", "failed", answer)
         if not answer["mutants"]:
@@ -200,7 +199,7 @@ class _Gate:
 def _of_traces(flags: GateFlags) -> Iterator[GateCheck]:
     """Yield what becomes of each trace: whether it can be read, and whether its replays all do the same."""
     for trace in flags.traces:
-        outcomes = [_ordeal(["replay", trace], flags.max_time + _GRACE_SECONDS) for _ in range(REPLAYS)]
+        outcomes = [_ordeal(["replay", trace], flags.max_time + GRACE_SECONDS) for _ in range(REPLAYS)]
         wrong = next((each for each in outcomes if isinstance(each, str)), None)
         if wrong is not None:
             yield GateCheck("trace", "failed", f"{trace}: {wrong}")

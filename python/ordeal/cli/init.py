@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ordeal._base.formatting import counted, one_line, percent
+from ordeal._base.limits import LISTED_MAX
 from ordeal._base.regular_file import read_whole
 from ordeal._engine.coverage.targets import is_compiled
 from ordeal._report.formats.document import figures, headline, id_of, ranges
@@ -31,9 +32,6 @@ from ordeal.config.flags import InitFlags
 from ordeal.config.options import DEFAULT_PATH
 from ordeal.errors import ConfigError, MachineError
 
-_TRIED_MAX = 6
-_LISTED_MAX = 10
-
 
 def run(flags: InitFlags) -> int:
     """Write a machine for a class of a package, and run it. Return the exit code: 0 if it ran."""
@@ -42,7 +40,7 @@ def run(flags: InitFlags) -> int:
         raise ConfigError(f"{WORKFLOW} is already there", hint="leave `--ci` out, or move the file")
     package, classes = _classes(flags.target, flags.cls, folder)
     roots = [package.root]
-    tried = try_classes([each.path for each in classes[:_TRIED_MAX]], roots)
+    tried = try_classes([each.path for each in classes[:LISTED_MAX]], roots)
     chosen, answer = _best(classes, tried)
     _list(package, classes, tried, chosen)
     changes = _changes(package, answer)
@@ -111,7 +109,7 @@ def _list(
 ) -> None:
     modules, number = counted(len(package.files), "module"), counted(len(classes), "class", "classes")
     terminal.say(f"{package.name}: {modules}, {number} with state")
-    for place, each in enumerate(classes[:_LISTED_MAX], start=1):
+    for place, each in enumerate(classes[:LISTED_MAX], start=1):
         shown = each.reasons()
         answer = tried.get(each.path)
         if answer is not None and answer.reason:

@@ -16,16 +16,13 @@ from rich.progress_bar import ProgressBar
 from rich.text import Text
 
 from ordeal._base.formatting import counted, one_line, percent
+from ordeal._base.limits import REPORT_SECONDS, ROWS_MAX
 from ordeal._report.exploration import explorers_text, progress_figures, shrink_progress_line
 from ordeal.cli import terminal
 from ordeal.config.options import ExplorationOptions
 from ordeal.result import FoundFailure, ProgressSnapshot, ShrinkSnapshot
+from ordeal.result.exploration import SATURATED
 
-#: The least time between two drawings, in seconds.
-INTERVAL_SECONDS = 0.2
-#: Below this probability of something new, more time is unlikely to help.
-SATURATED = 0.001
-FOUND_MAX = 50
 #: What is said when Ctrl-C is pressed, and how wide the bar may be.
 STOPPING = "stopping: the report follows (Ctrl-C again ends at once)"
 BAR_MIN, BAR_MAX = 8, 60
@@ -55,7 +52,7 @@ class LiveView:
         shown = self._lines_of(snapshot.found[self._told :])
         self._told = len(snapshot.found)
         if shown or (snapshot.total_runs and snapshot.elapsed >= self._due):
-            self._due = snapshot.elapsed + INTERVAL_SECONDS
+            self._due = snapshot.elapsed + REPORT_SECONDS
             width = self._region.width
             self._region.draw(
                 [self._head(snapshot, width), figures(snapshot, snapshot.elapsed - self._edges_at, width)], above=shown
@@ -64,7 +61,7 @@ class LiveView:
     def shrinking(self, snapshot: ShrinkSnapshot) -> None:
         """Show ``snapshot`` when it is time."""
         if snapshot.elapsed >= self._due or snapshot.waits:
-            self._due = snapshot.elapsed + INTERVAL_SECONDS
+            self._due = snapshot.elapsed + REPORT_SECONDS
             self._region.draw([Text(shrink_progress_line(snapshot).strip())])
 
     @contextmanager
@@ -97,9 +94,9 @@ class LiveView:
     def _lines_of(self, found: tuple[FoundFailure, ...]) -> list[Text]:
         lines = []
         for number, each in enumerate(found, start=self._told + 1):
-            if number == FOUND_MAX + 1:
-                lines.append(Text(f"... and more than {FOUND_MAX} failures in all", style="red"))
-            if number <= FOUND_MAX:
+            if number == ROWS_MAX + 1:
+                lines.append(Text(f"... and more than {ROWS_MAX} failures in all", style="red"))
+            if number <= ROWS_MAX:
                 lines.append(failure_line(each, self._region.width))
         return lines
 

@@ -12,8 +12,6 @@ from ordeal.cli import terminal
 from ordeal.config.options import ExplorationOptions
 from ordeal.result import ProgressSnapshot, ShrinkSnapshot
 
-_INTERVAL_S = 2.0
-
 
 class View(Protocol):
     """What people see of a search that goes on."""
@@ -87,7 +85,7 @@ class ProgressLine:
     def _is_due(self, elapsed: float) -> bool:
         if elapsed < self._due_s:
             return False
-        self._due_s = elapsed + _INTERVAL_S
+        self._due_s = elapsed + 2.0
         return True
 
     def telling_of_interrupts(self) -> AbstractContextManager[None]:

@@ -35,9 +35,7 @@ from ordeal.cli.folders import corpus_folders, traces_folders
 from ordeal.cli.own_files import is_none, is_trace, refuse_foreign
 from ordeal.config.flags import ReplayFlags
 from ordeal.config.options import DEFAULT_PATH
-from ordeal.errors import ConfigError, OutdatedTraceError
-
-FOUND = 1
+from ordeal.errors import FOUND, ConfigError, OutdatedTraceError
 
 
 def run(flags: ReplayFlags) -> int:

@@ -15,9 +15,8 @@ from ordeal._report.query import query
 from ordeal.cli import terminal
 from ordeal.config.flags import ReportFlags
 from ordeal.config.options import DEFAULT_PATH, FORMATS, ReportConfig
-from ordeal.errors import ConfigError
+from ordeal.errors import FOUND, ConfigError
 
-FOUND = 1
 _PAGE = "html"
 
 

@@ -14,11 +14,9 @@ from ordeal.cli import terminal
 from ordeal.config.flags import SeedsFlags
 from ordeal.config.options import DEFAULT_PATH
 from ordeal.config.settings_file import load_config
-from ordeal.errors import WRONG_USE, ConfigError
+from ordeal.errors import FOUND, WRONG_USE, ConfigError
 from ordeal.result import SeedStatus
 from ordeal.result.failure import replay_command
-
-FOUND = 1
 
 
 def _check(flags: SeedsFlags) -> None:

@@ -12,12 +12,9 @@ from typing import Any
 import msgspec
 
 from ordeal._base.formatting import one_line
+from ordeal._base.limits import COUNT_MAX, MESSAGE_CHARS_MAX, VALUE_CHARS_MAX
 from ordeal.errors import ConfigError
 
-# Counts travel to the engine as signed 64-bit integers.
-COUNT_MAX = 2**63 - 1
-VALUE_CHARS_MAX = 60  # of a value quoted in an error
-_ERROR_CHARS_MAX = 500
 _NO_NUL = r"[^\0]+"
 _NOT_BLANK = r"(?s:.*\S.*)"
 _PAGE_NAMES = {2**64 - 1: "2⁶⁴ − 1"}  # noqa: RUF001 - the minus sign of the reference
@@ -163,7 +160,7 @@ def refusal(message: str, hint: str) -> ConfigError:
 
     They quote keys, values and paths, which can hold a newline or a terminal escape.
     """
-    return ConfigError(one_line(message, limit=_ERROR_CHARS_MAX), hint=one_line(hint, limit=_ERROR_CHARS_MAX))
+    return ConfigError(one_line(message, limit=MESSAGE_CHARS_MAX), hint=one_line(hint, limit=MESSAGE_CHARS_MAX))
 
 
 def cut(line: str) -> str:

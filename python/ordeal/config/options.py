@@ -9,6 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+from ordeal._base.limits import SEED_MAX
 from ordeal._base.memory_limit import MEMORY_MIB_MAX
 from ordeal._base.outside import OutsideMode
 from ordeal.config.checks import (
@@ -45,15 +46,11 @@ Traces = bool | Literal["sample"]
 #: What `--report` writes; each is a module of `_report/formats`.
 FORMATS = ("coverage", "github", "html", "json", "junit", "md", "ndjson", "observe", "sarif")
 
-RNG_SEED_MAX = 2**64 - 1
 WORKERS_MAX = 4096
-STEPS_MAX = 10_000  # a tape holds no more
-CHECKPOINTS_MAX = 65_536
-MEMBERS_MAX = 100_000  # more need relays
 #: Where the accepted mutants are named, unless the settings say otherwise.
 ACCEPTED_FILE = "ordeal-accepted.toml"
 
-STEPS = integer(1, STEPS_MAX, example=50)
+STEPS = integer(1, 10_000, example=50)  # a tape holds no more
 RUNS = integer(1, example=1000)
 SECONDS_ABOVE_0 = number("a number of seconds above 0", 60, "seconds above 0", lambda value: value > 0, endless=True)
 # No clock waits longer than this.
@@ -104,11 +101,11 @@ class SearchConfig(Table):
     )
     seed: int = option(
         42,
-        integer(0, RNG_SEED_MAX, expected="a whole number from 0 to 2**64 - 1", example=42),
+        integer(0, SEED_MAX, expected="a whole number from 0 to 2**64 - 1", example=42),
         flag="--seed N",
         help="Random seed",
     )
-    max_checkpoints: int = option(256, integer(0, CHECKPOINTS_MAX, example=256))
+    max_checkpoints: int = option(256, integer(0, 65_536, example=256))
     checkpoint_prob: float | None = option(None, PROBABILITY, "by `swarm_policy`")
     checkpoint_strategy: CheckpointStrategy = option("energy", one_of(*get_args(CheckpointStrategy)))
     steps_per_run: int = option(50, STEPS)
@@ -192,7 +189,7 @@ class Fleet(Table):
     )
     members: int = option(
         0,
-        integer(0, MEMBERS_MAX, expected="a whole number from 0 (by `--on`) to 100000", example=8),
+        integer(0, 100_000, expected="a whole number from 0 (by `--on`) to 100000", example=8),
         "1, or N of local:N",
         flag="--members N",
         help="How many members",

@@ -9,6 +9,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
+from ordeal._base.limits import MEBIBYTE
 from ordeal._base.machine_files import class_path_like
 from ordeal._base.regular_file import read_regular
 from ordeal.config.checks import CLASS_PATH, accepted, as_toml, cut, refusal, shown
@@ -24,8 +25,7 @@ from ordeal.config.options import (
 )
 from ordeal.config.table import Table, keys_of
 
-#: No settings are this long or have this many dots: tomllib's time grows with the square of the dots in one key.
-SIZE_MAX = 2**20
+#: No settings have this many dots: tomllib's time grows with the square of the dots in one key.
 DOTS_MAX = 5_000
 
 # Settings of other engines and of earlier versions, and the hint for each.
@@ -101,9 +101,9 @@ def _class_path_of(text: str) -> str:
 def _read(path: Path) -> str:
     try:
         # Skip the BOM that some editors write.
-        data = read_regular(path, SIZE_MAX)
-        if len(data) > SIZE_MAX:
-            raise refusal(f"config file is larger than {SIZE_MAX} bytes: {path}", "name the settings file of ordeal")
+        data = read_regular(path, MEBIBYTE)
+        if len(data) > MEBIBYTE:
+            raise refusal(f"config file is larger than {MEBIBYTE} bytes: {path}", "name the settings file of ordeal")
         return data.decode("utf-8-sig")
     except FileNotFoundError:
         hint = "run `ordeal init` to create one, or name a file with `--config PATH`"

@@ -13,17 +13,8 @@ from typing import Any, ClassVar, Self, dataclass_transform, override
 import msgspec
 
 from ordeal._base.formatting import one_line
-from ordeal.config.checks import (
-    SWITCH,
-    VALUE_CHARS_MAX,
-    Check,
-    accepted,
-    as_python,
-    as_word,
-    refusal,
-    shown,
-    text,
-)
+from ordeal._base.limits import VALUE_CHARS_MAX
+from ordeal.config.checks import SWITCH, Check, accepted, as_python, as_word, refusal, shown, text
 
 
 class Option(msgspec.Struct):

@@ -10,15 +10,13 @@ from hypothesis.errors import UnsatisfiedAssumption
 from hypothesis.strategies import SearchStrategy, sampled_from
 
 from ordeal._hypothesis.draws import describe_strategy
-from ordeal._hypothesis.provider import RunProvider
+from ordeal._hypothesis.provider import SIZE_MAX, RunProvider
 from ordeal._hypothesis.run_context import LENGTH_MAX, RunContext
 from ordeal.errors import InfiniteStrategyError
 
 if TYPE_CHECKING:
     from ordeal._native import ChoiceValue
 
-#: Hypothesis' size limit for collections without one.
-SIZE_MAX = 10**10
 #: The simplest floats, in order.
 FLOATS = (0.0, 1.0, -1.0, 0.5, -0.5, 2.0, -2.0, math.inf, -math.inf, math.nan)
 

@@ -17,6 +17,7 @@ from hypothesis.strategies import SearchStrategy
 
 import ordeal._native as _native
 from ordeal._base.formatting import one_line
+from ordeal._base.limits import COUNT_MAX
 from ordeal._hypothesis.draws import Draw, compile_draw
 from ordeal._hypothesis.internals import REJECTED
 from ordeal._hypothesis.run_context import RunContext
@@ -27,7 +28,6 @@ from ordeal.exhaustive.text import failing_case, report_cases
 __all__ = ["Gen", "GenerationError", "Incomplete", "NonDeterministicGeneration", "test"]
 
 LIMIT = 1_000_000
-COUNT_MAX = 2**63 - 1
 DONE, LIMIT_REACHED, FEWER = 1, 2, 3
 
 HINTS = {

@@ -8,10 +8,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from ordeal._base.limits import VALUE_CHARS_MAX
 from ordeal.errors import FaultError
 from ordeal.faults.attributes import Wrap
 
-_TEXT_MAX = 60
 _COMMITS = ("COMMIT", "END")
 _FACTORY_PLACE = 5  # the position of `factory` in sqlite3.connect
 
@@ -42,8 +42,8 @@ def sql_text(statement: object) -> str:
     """Return a statement on one line, cut if it is long; other objects by their class."""
     if not isinstance(statement, str):
         return f"<{type(statement).__name__}>"
-    text = " ".join(statement[: 10 * _TEXT_MAX].split())
-    return text if len(text) <= _TEXT_MAX else f"{text[:_TEXT_MAX]}..."
+    text = " ".join(statement[: 10 * VALUE_CHARS_MAX].split())
+    return text if len(text) <= VALUE_CHARS_MAX else f"{text[:VALUE_CHARS_MAX]}..."
 
 
 def around_connect(fault_name: str, original: Any, meet: Meet) -> Any:

@@ -28,9 +28,6 @@ from ordeal.faults.call_faults import CallFault
 from ordeal.faults.fault import MultiPatchFault, made_again
 from ordeal.faults.randomness import fault_bytes
 
-# No process can have this number, so a signal to the child reaches nobody.
-_NO_PROCESS = 2**31 - 1
-
 Output = str | bytes | None
 
 
@@ -67,7 +64,8 @@ def finished(text: str, ending: Ending, strike: Callable[[], int]) -> Wrap:
                     super().__init__(args, *rest, **options)
                     return
                 self._is_synthetic = True
-                self.args, self.pid, self.returncode = args, _NO_PROCESS, ending.returncode
+                # No process can have this number, so a signal to the child reaches nobody.
+                self.args, self.pid, self.returncode = args, 2**31 - 1, ending.returncode
                 self.stdin, self.stdout, self.stderr = _open_streams(ending, options)
 
             def communicate(self, input: Any = None, timeout: float | None = None) -> Any:  # noqa: A002

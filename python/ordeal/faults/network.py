@@ -27,8 +27,6 @@ __all__ = [
     "rate_limited",
 ]
 
-# The result of getaddrinfo in the GNU C library for an unknown name; other systems differ.
-_NAME_NOT_KNOWN = -2
 
 # Where the clients of common services keep the text of a response.
 _TEXT_ATTRIBUTES = ("output_text", "text", "content")
@@ -100,7 +98,7 @@ def dns_failure(target: str) -> CallFault:
     """Make calls of ``target`` raise ``socket.gaierror``, an OSError: the name of the server is not known."""
 
     def fail(_number: int) -> None:
-        raise socket.gaierror(_NAME_NOT_KNOWN, f"Name or service not known: {target}")
+        raise socket.gaierror(socket.EAI_NONAME, f"Name or service not known: {target}")
 
     return CallFault(target, f"dns_failure({target})", before=fail)
 

@@ -7,9 +7,6 @@ import random
 
 from ordeal.buggify import activated, effect_acts
 
-# This many decisions choose the bytes of one effect. Each is a choice on the tape that the shrinker tries to remove.
-_DECISIONS_PER_EFFECT = 16
-
 
 class _ChanceSource:
     """The generators in use; the methods of each are thread-safe."""
@@ -44,7 +41,8 @@ def fault_bytes(size: int, *, occasion: str = "") -> bytes:
     """
     if _source.given is not None:
         return _source.given.randbytes(size)
-    decisions = _decisions(0.5, _DECISIONS_PER_EFFECT, occasion)
+    # 16 decisions choose the bytes of one effect: each is a choice on the tape that the shrinker tries to remove.
+    decisions = _decisions(0.5, 16, occasion)
     return random.Random(sum(acts << place for place, acts in enumerate(decisions))).randbytes(size)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from ordeal.errors import ConfigError
 from ordeal.invariants.check import Invariant, shown
 
+#: Vectors of 4,096 32-bit floats that were normalised are off by 1.2e-7.
 TOLERANCE = 1e-6
 
 

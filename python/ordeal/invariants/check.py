@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from ordeal._base.limits import LINE_CHARS_MAX
 from ordeal.errors import ConfigError
 
 Check = Callable[[Any], object]
@@ -80,10 +81,7 @@ class _Both(Invariant):
         return self.parts
 
 
-SHOWN_MAX = 200
-
-
 def shown(value: Any) -> str:
     """Return ``value`` as a message shows it: its repr, cut to what a line can hold."""
     text = repr(value)
-    return text if len(text) <= SHOWN_MAX else f"{text[:SHOWN_MAX]}..."
+    return text if len(text) <= LINE_CHARS_MAX else f"{text[:LINE_CHARS_MAX]}..."

@@ -22,12 +22,11 @@ from dataclasses import dataclass
 from io import BytesIO, IOBase, StringIO
 from typing import Any
 
+from ordeal._base.limits import LINE_CHARS_MAX, LISTED_MAX
 from ordeal._native import deep_copy
 
 #: How many items of an iterator are compared, as some never end.
 ITEMS_MAX = 10_000
-SHOWN_MAX = 300
-DIFFERENCES_MAX = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,9 +180,9 @@ class Sides:
         elif isinstance(one, set | frozenset) and isinstance(other, set | frozenset):
             lines = [f"only {self.ours} has {shown(item)}" for item in sorted(one - other, key=shown)]
             lines += [f"only {self.theirs} has {shown(item)}" for item in sorted(other - one, key=shown)]
-        left = len(lines) - DIFFERENCES_MAX
+        left = len(lines) - LISTED_MAX
         more = [f"and {left} more"] if left > 0 else []
-        return "".join(f"\n  {line}" for line in [*lines[:DIFFERENCES_MAX], *more])
+        return "".join(f"\n  {line}" for line in [*lines[:LISTED_MAX], *more])
 
     def _mapping_differences(self, one: Mapping[Any, Any], other: Mapping[Any, Any]) -> list[str]:
         lines = []
@@ -235,4 +234,4 @@ def shown(value: Any) -> str:
         text = repr(value)
     except Exception as error:  # noqa: BLE001 - a broken repr must not hide what is to be said
         return f"<{type(value).__name__}, whose repr raises {type(error).__name__}>"
-    return text if len(text) <= SHOWN_MAX else f"{text[:SHOWN_MAX]}..."
+    return text if len(text) <= LINE_CHARS_MAX else f"{text[:LINE_CHARS_MAX]}..."

@@ -252,8 +252,6 @@ class TwoImplementations(ComparingMachine, Oracle):
 
 UNDO = Hook("undo", ("done",), "", "self.impl.undo()", optional=1)
 REDO = Hook("redo", ("done",), "", "self.impl.redo()", optional=1)
-#: Undoing is about as frequent as all operations of a small machine together.
-_WEIGHT = 2
 
 
 @dataclass(slots=True)
@@ -316,7 +314,8 @@ class Undo(Oracle):
             self._take("redo", done, done.after, "after")
 
     for _rule in (undo_last, redo_last):
-        setattr(_rule, WEIGHT_MARKER, _WEIGHT)
+        # Undoing is about as frequent as all operations of a small machine together.
+        setattr(_rule, WEIGHT_MARKER, 2)
     del _rule
 
     def _perform(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -40,8 +40,6 @@ _PLAIN: dict[Any, Callable[[], SearchStrategy[Any]]] = {
 }
 #: The size limit of sets and dictionaries: more keys would take longer and show nothing new.
 KEYS_MAX = 20
-#: The size limit of lists of other than plain values.
-NESTED_MAX = 3
 
 
 def strategy_for_type(tp: Any) -> SearchStrategy[Any]:
@@ -120,7 +118,7 @@ class _Types:
         if _is_hashable(part) and part in _PLAIN:
             return biased.lists(items)
         # Half of them empty, the others short: otherwise types that contain themselves would grow without end.
-        return st.just([]).map(list) | st.lists(items, max_size=NESTED_MAX)
+        return st.just([]).map(list) | st.lists(items, max_size=3)
 
     def _tuple(self, parts: tuple[Any, ...]) -> SearchStrategy[Any]:
         if parts[-1] is Ellipsis:

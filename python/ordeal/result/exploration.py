@@ -10,13 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from ordeal._base.formatting import (
-    MESSAGE_CHARS_MAX,
-    counted,
-    indented,
-    one_line,
-    percent,
-)
+from ordeal._base.formatting import counted, indented, one_line, percent
+from ordeal._base.limits import LINE_CHARS_MAX, LISTED_MAX
 from ordeal._base.property_text import explored_properties
 from ordeal._base.python_source import in_double_quotes
 from ordeal.config.options import SnapshotKind
@@ -54,15 +49,8 @@ _KIND_NAMES = {
 }
 
 
-_SUMMARY_FAILURES_MAX = 5
-
-
-_GAPS_MAX = 5
-#: This many lines are worth naming; a search that misses more has not come far, and the branches say more.
-_MISSED_LINES_MAX = 20
 #: Below this probability of something new, a search has seen about all that it can.
-_SATURATED = 0.001
-_IMPORTED_MAX = 10
+SATURATED = 0.001
 _INSTALLED = frozenset({"dist-packages", "site-packages"})
 _STANDARD_LIBRARY = sysconfig.get_path("stdlib")
 
@@ -207,8 +195,8 @@ def blind_lines(result: ExplorationResult) -> list[str]:
     imported = result.imported_modules
     if not imported:
         return ["Coverage: off. Name what is tested in target_modules to steer the search"]
-    names = ", ".join(f'"{name}"' for name in imported[:_IMPORTED_MAX]) + ", ..." * (len(imported) > _IMPORTED_MAX)
-    add = one_line(f"target_modules = [{names}]", limit=2 * MESSAGE_CHARS_MAX)
+    names = ", ".join(f'"{name}"' for name in imported[:LISTED_MAX]) + ", ..." * (len(imported) > LISTED_MAX)
+    add = one_line(f"target_modules = [{names}]", limit=2 * LINE_CHARS_MAX)
     return [f"Coverage: off. Add {add} to steer the search"]
 
 
@@ -218,18 +206,19 @@ def coverage_lines(result: ExplorationResult) -> list[str]:
     if result.lines_total:
         share = percent(result.lines_covered / result.lines_total)
         lines.append(f"Line coverage: {result.lines_covered}/{result.lines_total} ({share})")
-        if sum(map(len, result.missed_lines.values())) <= _MISSED_LINES_MAX:
+        if sum(map(len, result.missed_lines.values())) <= 2 * LISTED_MAX:
             for file, missed in result.missed_lines.items():
                 lines.append(f"Missed: {one_line(f'{file}:{",".join(line_ranges(missed))}')}")
     gaps = result.coverage_gaps
     if gaps:
         lines.append(f"Not reached in {counted(result.total_runs, 'run')}: {len(gaps)} branch(es) in target modules")
-        for gap in gaps[:_GAPS_MAX]:
+        most = LISTED_MAX // 2  # each takes two lines
+        for gap in gaps[:most]:
             lines.append(f"  {one_line(f'{gap["file"]}:{gap["line"]} {gap["code"]}')}")
             if not is_installed(gap["file"]) and not is_watched(gap, result.properties):
-                lines.append(f"    add: {one_line(reachable_call(gap), limit=2 * MESSAGE_CHARS_MAX)}")
-        if len(gaps) > _GAPS_MAX:
-            lines.append(f"  ... and {len(gaps) - _GAPS_MAX} more")
+                lines.append(f"    add: {one_line(reachable_call(gap), limit=2 * LINE_CHARS_MAX)}")
+        if len(gaps) > most:
+            lines.append(f"  ... and {len(gaps) - most} more")
     return lines
 
 
@@ -254,7 +243,7 @@ def discovery_lines(discovery: Discovery | None) -> list[str]:
         likely = f"about {percent(discovery.next_run)}, {likely}"
     if discovery.unseen > 0:
         so = f"at least {counted(discovery.unseen, one)} more can be found"
-    elif discovery.next_run_max < _SATURATED:
+    elif discovery.next_run_max < SATURATED:
         so = "more time is unlikely to help"
     else:
         so = "more time may help"
@@ -268,7 +257,7 @@ def remark_lines(result: ExplorationResult) -> list[str]:
         lines.append(f"Rejected: {counted(result.rejected_runs, 'run')}")
     if result.unconfirmed:
         lines.append(f"Unconfirmed: {counted(result.unconfirmed, 'failure')} did not fail again from a fresh machine")
-    return lines + [f"Note: {one_line(note, limit=2 * MESSAGE_CHARS_MAX)}" for note in result.notes]
+    return lines + [f"Note: {one_line(note, limit=2 * LINE_CHARS_MAX)}" for note in result.notes]
 
 
 def summary_text(result: ExplorationResult) -> str:
@@ -308,17 +297,18 @@ def inconclusive_lines(result: ExplorationResult) -> list[str]:
     """Return why a result without failures shows nothing; nothing if it shows something."""
     if result.failures or result.inconclusive is None:
         return []
-    return [f"Inconclusive: {one_line(str(result.inconclusive), limit=2 * MESSAGE_CHARS_MAX)}"]
+    return [f"Inconclusive: {one_line(str(result.inconclusive), limit=2 * LINE_CHARS_MAX)}"]
 
 
 def _summary_failures(result: ExplorationResult) -> list[str]:
     failures = result.failures
     if not failures:
         return inconclusive_lines(result) or [f"No {'other ' if result.known else ''}failures found."]
-    shown = chain.from_iterable(failure_details(failure) for failure in failures[:_SUMMARY_FAILURES_MAX])
+    most = LISTED_MAX // 2  # each takes some lines
+    shown = chain.from_iterable(failure_details(failure) for failure in failures[:most])
     lines = [f"Failures found: {len(failures)}", *indented(shown, 2)]
-    if len(failures) > _SUMMARY_FAILURES_MAX:
-        lines.append(f"  ... and {len(failures) - _SUMMARY_FAILURES_MAX} more")
+    if len(failures) > most:
+        lines.append(f"  ... and {len(failures) - most} more")
     return lines
 
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from ordeal._base.formatting import (
-    MESSAGE_CHARS_MAX,
     PLURALS,
     counted,
     describe_error,
@@ -22,13 +21,11 @@ from ordeal._base.formatting import (
     runnable_program,
     short_names,
 )
+from ordeal._base.limits import LINE_CHARS_MAX, LISTED_MAX
 from ordeal.result.parts import FailurePlace, place_lines
 
 if TYPE_CHECKING:
     from ordeal._base.trace_file import Trace
-
-
-_SEQUENCE_STEPS_MAX = 10
 
 
 class Failure(msgspec.Struct, frozen=True, kw_only=True, eq=False):
@@ -139,8 +136,8 @@ def sequence_text(failure: Failure) -> str:
     steps = [
         f"{entry[0]}{shown[entry[1:]]}" if entry[:1] in ("+", "-") else entry.partition("(")[0] for entry in entries
     ]
-    names = [one_line(step) for step in steps[-_SEQUENCE_STEPS_MAX:]]
-    if len(steps) > _SEQUENCE_STEPS_MAX:
+    names = [one_line(step) for step in steps[-LISTED_MAX:]]
+    if len(steps) > LISTED_MAX:
         names.insert(0, "...")
     return " -> ".join(names) if names else "none"
 
@@ -164,7 +161,7 @@ def failure_details(failure: Failure, *, by_path: bool = False) -> list[str]:
     """
     lines = failure_text(failure).splitlines()
     if failure.flaky_reason:
-        lines.append(f"  Flaky: {one_line(failure.flaky_reason, limit=2 * MESSAGE_CHARS_MAX)}")
+        lines.append(f"  Flaky: {one_line(failure.flaky_reason, limit=2 * LINE_CHARS_MAX)}")
     if failure.count > 1:
         lines.append(f"  Seen: in {failure.count} runs")
     path = failure.trace_path or failure.seed_path

@@ -8,7 +8,8 @@ from typing import Literal
 
 import msgspec
 
-from ordeal._base.formatting import MESSAGE_CHARS_MAX, counted, one_line
+from ordeal._base.formatting import counted, one_line
+from ordeal._base.limits import LINE_CHARS_MAX
 from ordeal._base.world_reach import OF_WORLDS
 
 
@@ -64,7 +65,7 @@ class CodeLine(msgspec.Struct, frozen=True):
     code: str
 
     def __str__(self) -> str:
-        return one_line(f"{self.file}:{self.line} in {self.function}", limit=2 * MESSAGE_CHARS_MAX)
+        return one_line(f"{self.file}:{self.line} in {self.function}", limit=2 * LINE_CHARS_MAX)
 
 
 class FailurePlace(msgspec.Struct, frozen=True):
@@ -216,7 +217,7 @@ def known_lines(known: Sequence[KnownFailure]) -> list[str]:
     lines = [f"Known, not reported: {counted(len(known), 'kind')}, {total}"]
     for each in known:
         error = f"{each.error_type}: {each.error_message}" if each.error_message else each.error_type
-        what = one_line(error, limit=MESSAGE_CHARS_MAX)
+        what = one_line(error, limit=LINE_CHARS_MAX)
         lines.append(f"  {counted(each.count, 'run')}: {what} (known as {one_line(each.entry)!r})")
     return lines
 

@@ -18,9 +18,6 @@ Regime = Literal["linear", "amdahl", "usl", "inconclusive"]
 SIGMA_MIN = 0.01
 KAPPA_MIN = 1e-4
 
-# If throughput hardly changes, no variance is left to explain, and R^2 is low however well the law fits.
-_RESIDUAL_SMALL = 0.05
-
 
 class Interval(NamedTuple):
     """From ``low`` to ``high``, both included; ``high`` may be infinite."""
@@ -154,7 +151,8 @@ def analyse(measurements: Sequence[Measurement]) -> Analysis:
         return Analysis(measurements=tuple(measurements), fit=None, doubts=(Doubt.FEW_COUNTS,))
     fit = _fit(measurements)
     doubts = []
-    if fit.r_squared < Analysis.r_squared_min and fit.largest_residual > _RESIDUAL_SMALL:
+    # If throughput hardly changes, no variance is left to explain, and R^2 is low however well the law fits.
+    if fit.r_squared < Analysis.r_squared_min and fit.largest_residual > 0.05:
         doubts.append(Doubt.LOW_R_SQUARED)
     if fit.largest_residual > Analysis.residual_max:
         doubts.append(Doubt.LARGE_RESIDUAL)

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from ordeal.config.options import Metric
 from ordeal.scaling.law import Analysis, Measurement
 
-_WARM_UP_S_MAX = 1.0
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrialPlan:
@@ -29,7 +27,7 @@ class TrialPlan:
     @property
     def warm_up_s(self) -> float:
         """Seconds to explore before the first trial, which would otherwise pay alone for loading and caching."""
-        return min(_WARM_UP_S_MAX, self.seconds)
+        return min(1.0, self.seconds)
 
     @property
     def total_s(self) -> float:

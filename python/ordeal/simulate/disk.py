@@ -18,9 +18,6 @@ from ordeal.buggify import activated, buggify
 
 Choose = Callable[[int], int]
 
-# This many decisions choose a content of any size: each is a choice that the shrinker tries to remove.
-_DECISIONS_PER_CONTENT = 16
-
 
 class TapeNumbers:
     """Numbers made from decisions of the same source as those of buggify.
@@ -42,7 +39,8 @@ class TapeNumbers:
 
     def content(self, size: int) -> bytes:
         """Draw ``size`` bytes."""
-        number = self._number(_DECISIONS_PER_CONTENT)
+        # 16 decisions choose a content of any size: each is a choice that the shrinker tries to remove.
+        number = self._number(16)
         return hashlib.shake_128(f"{self._rng_seed}:{number}".encode()).digest(size)
 
     def _number(self, bits: int) -> int:

@@ -11,9 +11,6 @@ import hypothesis.stateful
 from ordeal._hypothesis.markers import SAMPLED_MARKER
 from ordeal.buggify import sample
 
-#: Of the steps between the first check and the last one, this share is checked.
-SHARE = 0.125
-
 
 def invariant[Function: Callable[..., Any]](
     *, check_during_init: bool = False, sampled: bool = False
@@ -31,7 +28,8 @@ def invariant[Function: Callable[..., Any]](
 def _sampled(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
     @functools.wraps(function)
     def sampled_invariant(self: Any) -> Any:
-        return function(self) if sample(SHARE) else None
+        # Of the steps between the first check and the last one, one in eight is checked.
+        return function(self) if sample(0.125) else None
 
     setattr(sampled_invariant, SAMPLED_MARKER, function)
     return sampled_invariant

@@ -18,7 +18,6 @@ TOKEN = re.compile(r"[0-9a-f]{16}", re.ASCII)
 #: The size limit of a record, in bytes, and how many are read of a group, and how many groups are listed.
 RECORD_SIZE_MAX = 64 * 2**10
 RECORDS_MAX = 100_001
-GROUPS_MAX = 200
 
 
 _births = itertools.count()

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from ordeal._base.limits import INPUT_BYTES_MAX
 from ordeal.store.records import FailureReport, RecordError
 
+#: Ten times what one exploration keeps.
 BUCKETS_MAX = 10_000
-#: The size limit of the traces of all buckets together, in bytes.
-TRACES_SIZE_MAX = 256 * 2**20
 
 
 @dataclass(slots=True)
@@ -72,8 +72,8 @@ class FailureBuckets:
         known.counts[member] = max(known.counts.get(member, 0), report.count)
         if known.is_beaten_by(report):
             size = self._traces_size + len(report.trace) - len(known.trace)
-            if size > TRACES_SIZE_MAX:
-                raise RecordError(f"has a trace too many; all together may have {TRACES_SIZE_MAX} bytes")
+            if size > INPUT_BYTES_MAX:
+                raise RecordError(f"has a trace too many; all together may have {INPUT_BYTES_MAX} bytes")
             self._traces_size = size
             known.steps, known.trace, known.shrunk = report.steps, report.trace, report.shrunk
         return True

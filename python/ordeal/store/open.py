@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, cast
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from ordeal._base.formatting import one_line
+from ordeal._base.limits import ITEMS_MAX
 from ordeal.errors import StoreError
 from ordeal.store.backend import Records, UnreachableError
 from ordeal.store.directory_backend import DirectoryBackend
@@ -20,11 +21,8 @@ if TYPE_CHECKING:
     from ordeal.store.redis_backend import RedisBackend
 
 _ADDRESSES = "write `dir://PATH` for a folder, or `redis://HOST:PORT/DB` for a Redis server"
-_REDIS_PORT = 6379
 #: What people may take for the scheme of a store. Any other word may be part of a password.
 _SCHEMES = {"file", "ftp", "gs", "http", "https", "redis", "rediss", "s3", "unix", "valkey"}
-#: How many namespaces of a store are read at most, each of another version of some code.
-NAMESPACES_MAX = 100
 _PLAIN_HOST = re.compile(r"[A-Za-z0-9._-]{1,253}(:[0-9]{1,5})?(/[0-9]{0,4})?", re.ASCII)
 
 
@@ -80,7 +78,7 @@ def open_readers(url: str) -> Iterator[Store]:
     """
     backend = _opened(url, "readers", makes=False)
     try:
-        names = backend.namespaces(NAMESPACES_MAX)
+        names = backend.namespaces(ITEMS_MAX)
     except UnreachableError as error:
         hint = "see that this computer can reach it, and that this user may read it"
         raise StoreError(f"the store cannot be read: {error}", hint=hint) from error
@@ -133,7 +131,7 @@ def _redis(url: str, parts: SplitResult, digest: str) -> RedisBackend:
         ) from error
     return cast("Callable[..., RedisBackend]", connect)(
         parts.hostname,
-        parts.port or _REDIS_PORT,
+        parts.port or 6379,
         int(database),
         username=unquote(parts.username) if parts.username else None,
         password=unquote(parts.password) if parts.password else None,

@@ -71,7 +71,6 @@ RECORD_SIZE_MAX = 16 * 2**20
 BUCKET_CHARS_MAX = 4_000
 #: The largest count.
 COUNT_MAX = 2**62
-_EDGE_SIZE = EDGE_BITS // 8
 
 _Count = Annotated[int, msgspec.Meta(ge=0, le=COUNT_MAX)]
 _Bucket = Annotated[str, msgspec.Meta(max_length=BUCKET_CHARS_MAX)]
@@ -169,7 +168,7 @@ def _packed(edges: Collection[int]) -> bytes:
 
 
 def _unpacked(data: bytes) -> tuple[int, ...]:
-    count, rest = divmod(len(data), _EDGE_SIZE)
+    count, rest = divmod(len(data), 8)
     if rest:
         raise RecordError(f"is malformed: {len(data)} bytes are not a whole number of edges")
     return struct.unpack(f"<{count}Q", data)

@@ -17,10 +17,10 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from ordeal._base.formatting import one_line
+from ordeal._base.limits import ANSWER_SECONDS, ROWS_MAX
 from ordeal.errors import StoreError
 from ordeal.store.backend import (
     DIGEST,
-    GROUPS_MAX,
     RECORDS_MAX,
     TOKEN,
     Backend,
@@ -31,15 +31,12 @@ from ordeal.store.backend import (
     Unreadable,
 )
 
-#: The time limit of a command, and of connecting.
-TIMEOUT_SECONDS = 5.0
 #: The value of a head: the size, and the time in milliseconds.
 _HEAD = struct.Struct("<QQ")
 #: The namespaces of a server, by when a member last joined them.
 _NAMESPACES = "ordeal:namespaces"
 #: The groups of records of a server, by when they began, and how long a server keeps a group that is not written.
 _GROUPS = "ordeal:fleets"
-_KEPT_SECONDS = 14 * 24 * 3600
 _T = TypeVar("_T")
 
 
@@ -69,8 +66,8 @@ class RedisBackend(Backend, Records):
             db=database,
             username=username,
             password=password,
-            socket_timeout=TIMEOUT_SECONDS,
-            socket_connect_timeout=TIMEOUT_SECONDS,
+            socket_timeout=ANSWER_SECONDS,
+            socket_connect_timeout=ANSWER_SECONDS,
             retry=Retry(NoBackoff(), 0),
         )
         backend = cls(client, prefix, place=place)
@@ -147,7 +144,7 @@ class RedisBackend(Backend, Records):
     @override
     def groups(self) -> list[str]:
         with self._reached():
-            names = self._expected(self._client.zrevrange(_GROUPS, 0, GROUPS_MAX - 1), list)
+            names = self._expected(self._client.zrevrange(_GROUPS, 0, ROWS_MAX - 1), list)
         return [each.decode("ascii", "replace") for each in names]
 
     @override
@@ -157,7 +154,7 @@ class RedisBackend(Backend, Records):
             pipeline.hset(_group(group), key, data)
             # A server that has lost its memory has lost this, too.
             pipeline.zadd(_GROUPS, {group: time.time()}, nx=True)
-            pipeline.expire(_group(group), _KEPT_SECONDS)
+            pipeline.expire(_group(group), 14 * 24 * 3600)
             _executed(pipeline)
 
     @override

@@ -13,15 +13,14 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from ordeal._base.limits import MEBIBYTE
 from ordeal.store.backend import Backend, ShardState, Span, Unreadable
 from ordeal.store.records import RECORD_SIZE_MAX, Content, RecordError, decode
 
 MAGIC = b"ordeal-shard\n"
 VERSION = 1
-#: A member publishes at most this much, in bytes.
-SHARD_SIZE_MAX = 256 * 2**20
-#: How much is read at a time, unless a record needs more, in bytes.
-CHUNK_SIZE = 2**20
+#: How much is read or written at a time, in bytes; more only if a record needs it.
+CHUNK_SIZE = 4 * MEBIBYTE
 #: How often damage in a shard that does not grow is read again.
 LOOKS_MAX = 3
 
@@ -142,10 +141,6 @@ class ShardReader:
             at = end
 
 
-#: How much is read by one command, in bytes.
-_READ_SIZE = 8 * 2**20
-
-
 class NamespaceReader:
     """Reads all shards of a namespace in turns, each from where it stopped. Owned by one thread.
 
@@ -177,7 +172,7 @@ class NamespaceReader:
         turn = deque(
             token for token, reader in self.shards.items() if token in states and states[token].size > reader.offset
         )
-        while left > 0 and (spans := self._next_spans(turn, states, min(left, _READ_SIZE))):
+        while left > 0 and (spans := self._next_spans(turn, states, min(left, CHUNK_SIZE))):
             for span, answer in zip(spans, self._backend.read(spans), strict=True):
                 left -= len(answer) if isinstance(answer, bytes) else 0
                 if self._goes_on(span.token, answer):

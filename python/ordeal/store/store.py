@@ -15,6 +15,7 @@ from typing import TypeVar
 from msgspec import structs
 
 from ordeal._base.formatting import counted, one_line
+from ordeal._base.limits import GRACE_SECONDS, INPUT_BYTES_MAX
 from ordeal.store.backend import Backend, UnreachableError, new_token
 from ordeal.store.failure_buckets import FailureBuckets
 from ordeal.store.records import (
@@ -27,11 +28,10 @@ from ordeal.store.records import (
     bucket_text,
     encode,
 )
-from ordeal.store.shard import HEADER, SHARD_SIZE_MAX, NamespaceReader, framed
+from ordeal.store.shard import CHUNK_SIZE, HEADER, NamespaceReader, framed
 
 #: Limits of the queue: above either, the oldest entries are dropped.
 QUEUE_MAX = 100_000
-QUEUE_SIZE_MAX = 256 * 2**20
 #: The rarity of an entry that names no edge: after all that do.
 _NO_EDGE = 2**62
 #: Puts what was there at the first look before what comes later: of that, a fleet finds more each second than a member
@@ -62,7 +62,7 @@ class ImportQueue:
         self._entries[entry.id] = entry
         self._size += _size(entry)
         heapq.heappush(self._heap, (_rarity(entry, carriers), -self._arrivals, entry.id))
-        while len(self._entries) > QUEUE_MAX or self._size > QUEUE_SIZE_MAX:
+        while len(self._entries) > QUEUE_MAX or self._size > INPUT_BYTES_MAX:
             self._remove(next(iter(self._entries)))
         if len(self._heap) > 2 * len(self._entries) + QUEUE_MAX:
             self._heap = [each for each in self._heap if each[2] in self._entries]
@@ -110,19 +110,11 @@ def _rarity(entry: Entry, carriers: dict[int, int]) -> int:
 
 #: How much one exchange reads at most, so that a search never stops for long; the next one continues. In bytes.
 EXCHANGE_SIZE_MAX = 64 * 2**20
-#: How much is written at a time, in bytes.
-WRITE_SIZE = 4 * 2**20
-#: How many such exchanges reading everything takes at most.
-READ_ALL_MAX = 64
-#: The maximum number of edges.
-EDGES_MAX = 4_000_000
-ENTRIES_MAX = 2_000_000
-#: A member that was inactive for this long is not counted.
-LIVING_SECONDS = 60.0
+#: Edges that a member knows, and entries: all their names are in memory.
+KNOWN_MAX = 4_000_000
 #: The pause after a failed attempt, relative to its duration, and its maximum: a server that hangs for a second takes a
 #: tenth of the time.
 WAIT_FACTOR = 9.0
-WAIT_SECONDS_MAX = 30.0
 
 _T = TypeVar("_T")
 
@@ -213,7 +205,8 @@ class Store:
     # -- reading ------------------------------------------------------------------------------------------------------
 
     def _read_all(self) -> None:
-        for _ in range(READ_ALL_MAX):
+        # A fleet writes on meanwhile, so this has an end.
+        for _ in range(64):
             if not self._attempted(lambda: self._read_news(EXCHANGE_SIZE_MAX), otherwise=False):
                 return
 
@@ -223,7 +216,8 @@ class Store:
         own = states.pop(self._token, None)
         # After the backend has lost its memory, all is published again.
         self._kept = min(self._kept, 0 if own is None else own.size)
-        self._others = sum(state.age_seconds < LIVING_SECONDS for state in states.values())
+        # A member that was inactive for a minute is not counted.
+        self._others = sum(state.age_seconds < 60.0 for state in states.values())
         return self._reader.read(states, size_max)
 
     def _learn(self, token: str, content: Content) -> None:
@@ -233,12 +227,12 @@ class Store:
             return
         edges = content.edges if isinstance(content, Entry) else content
         fresh = [edge for edge in edges if edge not in self._carriers]
-        if len(self._carriers) + len(fresh) > EDGES_MAX:
-            raise RecordError(f"has edges too many; at most {EDGES_MAX} are known")
+        if len(self._carriers) + len(fresh) > KNOWN_MAX:
+            raise RecordError(f"has edges too many; at most {KNOWN_MAX} are known")
         self._news.edges.update(fresh)
         if isinstance(content, Entry) and content.id not in self._entry_ids:
-            if len(self._entry_ids) >= ENTRIES_MAX:
-                raise RecordError(f"is one entry too many; at most {ENTRIES_MAX} are known")
+            if len(self._entry_ids) >= KNOWN_MAX:
+                raise RecordError(f"is one entry too many; at most {KNOWN_MAX} are known")
             self._count(content)
             self._queue.add(content, self._carriers)
         for edge in fresh:
@@ -282,7 +276,7 @@ class Store:
         except RecordError as error:
             self._news.refuse(f"what was to be published {error}")
             return False
-        if len(self._shard) + len(record) > SHARD_SIZE_MAX:
+        if len(self._shard) + len(record) > INPUT_BYTES_MAX:
             self._news.refuse(f"this member has published {len(self._shard)} bytes, the most that are allowed")
             return False
         self._shard += record
@@ -290,7 +284,7 @@ class Store:
 
     def _publish(self) -> None:
         while True:
-            part = bytes(self._shard[self._kept : self._kept + WRITE_SIZE])
+            part = bytes(self._shard[self._kept : self._kept + CHUNK_SIZE])
             # An empty write also marks the member as active.
             self._backend.write(self._token, self._kept, part)
             self._kept += len(part)
@@ -322,7 +316,7 @@ class Store:
         except UnreachableError as error:
             self.trouble = str(error)
             now = self._clock()
-            self._resume_at = now + min(WAIT_FACTOR * (now - started), WAIT_SECONDS_MAX)
+            self._resume_at = now + min(WAIT_FACTOR * (now - started), GRACE_SECONDS)
             return otherwise
         self.trouble = ""
         return result

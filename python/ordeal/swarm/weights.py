@@ -36,8 +36,6 @@ DISTRIBUTIONS = ("coins", "sizes", "hypothesis")
 #: The attribute in which ``model.op`` stores the weight of an operation.
 WEIGHT_MARKER = "ordeal_weight"
 
-_SEED_BITS = 53
-_SHARES = 255
 
 #: Decides something with a probability. Under Hypothesis, a configuration is drawn only from such decisions, which
 #: Hypothesis records and shrinks to False.
@@ -257,7 +255,7 @@ def draw_by_size(count: int, chance: Chance) -> list[bool]:
 
 
 def _draw_by_share(names: Sequence[str], chance: Chance) -> set[str]:
-    share = draw_below(_SHARES, chance) / _SHARES
+    share = draw_below(255, chance) / 255
     kept = {name for name in names if not share or not chance(share)}
     return kept or set(names[-1:])
 
@@ -386,7 +384,7 @@ def _seed_from(rng: RandomLike | int) -> int:
         return rng
     _check_generator(rng)
     assert not isinstance(rng, int)
-    return int(rng.random() * 2**_SEED_BITS)
+    return int(rng.random() * 2**53)
 
 
 class ChanceStrategy(SearchStrategy[Any]):

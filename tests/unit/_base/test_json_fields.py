@@ -53,7 +53,7 @@ def test_a_string_without_an_end_is_looked_at_once(tail: bytes, monkeypatch: pyt
 
 
 def test_a_text_that_is_too_long_is_not_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(json_fields, "SIZE_MAX", 3)
+    monkeypatch.setattr(json_fields, "INPUT_BYTES_MAX", 3)
     with pytest.raises(TraceError, match="here is larger than 3 bytes"):
         read_json(b"[  ]", "here")
 

@@ -11,7 +11,8 @@ import pytest
 from hypothesis.stateful import RuleBasedStateMachine, rule
 
 from ordeal._base import memory_limit
-from ordeal._base.memory_limit import MEBIBYTE, limited_memory, memory_is_limited
+from ordeal._base.limits import MEBIBYTE
+from ordeal._base.memory_limit import limited_memory, memory_is_limited
 from ordeal.explore import Explorer
 from ordeal.trace import ReplayStatus, Trace, rerun
 

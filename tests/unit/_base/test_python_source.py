@@ -256,7 +256,7 @@ def nested(depth: int) -> Any:
         {"a": object()},
         nested(100),
         list(range(10_000)),
-        "x" * 100_000,
+        "x" * 100_001,
         datetime.time(tzinfo=type("Zone", (datetime.tzinfo,), {})()),
         type("Local", (), {}),
         numpy.zeros((0, 3)),

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 import ordeal._native as _native
-from ordeal._base.json_fields import SIZE_MAX
+from ordeal._base.limits import INPUT_BYTES_MAX
 from ordeal._base.trace_file import ChoiceValue, Trace, TraceFailure, TraceStep, decode_choice, encode_choice
 from ordeal.errors import TraceError
 
@@ -329,7 +329,7 @@ def test_a_pipe_is_refused_and_not_waited_for(tmp_path: Path) -> None:
 
 
 def test_a_bomb_is_refused(tmp_path: Path) -> None:
-    bomb = b" " * (SIZE_MAX + 2)
+    bomb = b" " * (INPUT_BYTES_MAX + 2)
     for name, packed in (("a.json.zst", _native.compress(bomb)), ("a.json.gz", gzip.compress(bomb, 1))):
         (tmp_path / name).write_bytes(packed)
         with pytest.raises(TraceError, match=r"larger than|cannot read"):

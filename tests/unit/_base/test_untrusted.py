@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 import pytest
 
 from ordeal._base import interrupts, untrusted
+from ordeal._base.limits import ITEMS_MAX, LINE_CHARS_MAX, TEXT_CHARS_MAX
 from ordeal._base.untrusted import (
     bounded_call,
     error_message,
@@ -29,7 +30,6 @@ from ordeal._base.untrusted import (
 def impatient(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Give nothing much time; what was set before is there again afterwards."""
     monkeypatch.setattr(untrusted, "SECONDS_MAX", 0.1)
-    monkeypatch.setattr(untrusted, "REPEAT_SECONDS", 0.02)
     before = signal.getsignal(signal.SIGALRM), signal.getitimer(signal.ITIMER_REAL)
     yield
     assert (signal.getsignal(signal.SIGALRM), signal.getitimer(signal.ITIMER_REAL)) == before
@@ -89,7 +89,7 @@ class TestMessage:
         assert error_message(error_saying(stubborn)) == "<Odd whose text takes too long>"
 
     def test_is_cut(self) -> None:
-        assert len(error_message(ValueError("x" * 1_000_000))) == untrusted.MESSAGE_CHARS_MAX
+        assert len(error_message(ValueError("x" * 1_000_000))) == TEXT_CHARS_MAX
 
     def test_a_timer_of_somebody_else_goes_on(self) -> None:
         rung: list[int] = []
@@ -112,7 +112,7 @@ class TestName:
         assert full_name(hidden) == f"{__name__}.Hidden"
 
     def test_is_cut(self) -> None:
-        assert type_name(type("x" * 1_000_000, (), {})) == "x" * untrusted.NAME_CHARS_MAX
+        assert type_name(type("x" * 1_000_000, (), {})) == "x" * LINE_CHARS_MAX
 
 
 class TestTraceback:
@@ -145,7 +145,7 @@ class TestTraceback:
             following.__context__ = error
             error = following
         text = traceback_text(error, None)
-        assert text.count("During handling") == untrusted.CHAIN_MAX - 1
+        assert text.count("During handling") == ITEMS_MAX - 1
         assert text.endswith("ValueError: 99999\n")
 
     def test_a_circle_is_printed_once(self) -> None:

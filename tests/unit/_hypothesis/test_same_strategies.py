@@ -10,8 +10,9 @@ from hypothesis.stateful import RuleBasedStateMachine, rule
 from hypothesis.strategies import SearchStrategy
 
 from ordeal import Explorer
+from ordeal._base.limits import CACHED_MAX
 from ordeal._hypothesis import tape_data
-from ordeal._hypothesis.same_strategies import STRATEGIES_MAX, same_strategy
+from ordeal._hypothesis.same_strategies import same_strategy
 
 Make = Callable[[], SearchStrategy[Any]]
 
@@ -120,7 +121,7 @@ def test_the_list_that_was_given_may_change_afterwards() -> None:
 
 def test_strategies_are_not_kept_without_end() -> None:
     first = same_strategy(st.integers(0, 77))
-    for number in range(STRATEGIES_MAX):
+    for number in range(CACHED_MAX):
         same_strategy(st.just(number))
     assert same_strategy(st.integers(0, 77)) is not first
 

@@ -12,8 +12,9 @@ from typing import Any
 
 import pytest
 
+from ordeal._base.limits import ROWS_MAX
 from ordeal.cli import terminal
-from ordeal.cli.live import FOUND_MAX, STOPPING, LiveView, figures
+from ordeal.cli.live import STOPPING, LiveView, figures
 from ordeal.cli.progress import ProgressLine, progress_view
 from ordeal.config.options import ExplorationOptions
 from ordeal.result import FoundFailure, ProgressSnapshot, ShrinkSnapshot
@@ -134,8 +135,8 @@ def test_a_flood_is_counted(screen: io.StringIO) -> None:
     view = LiveView("tests.shop:ShopChaos", OPTIONS)
     view(at(0.5, failures=tuple(map(found, range(500)))))
     text = plain(screen.getvalue())
-    assert text.count("✗") == FOUND_MAX
-    assert "more than 50 failures" in text
+    assert text.count("✗") == ROWS_MAX
+    assert "more than 200 failures" in text
 
 
 def test_what_is_drawn_is_cleared_and_failures_stay(screen: io.StringIO) -> None:

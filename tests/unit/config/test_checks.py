@@ -71,7 +71,7 @@ def test_literals(value: object, toml: str, python: str, word: str) -> None:
 
 
 def test_a_long_value_is_cut() -> None:
-    assert shown("x" * 99) == f'"{"x" * 56}...'
+    assert shown("x" * 199) == f'"{"x" * 96}...'
     assert shown(10**400) == "a number of 1329 bits"
 
 

@@ -13,17 +13,16 @@ from hypothesis.stateful import RuleBasedStateMachine, rule
 
 import _ordeal_pytest
 from ordeal import Explorer
+from ordeal._base.limits import SEED_MAX
 from ordeal._engine.execution.settings import Settings
 from ordeal._engine.seed_corpus.paths import CORPUS_DIR
-from ordeal._pytest import session_seed
-from ordeal.buggify import DEFAULT_PROBABILITY, SEED_MAX
+from ordeal.buggify import DEFAULT_PROBABILITY
 from ordeal.cli.commands import commands
 from ordeal.config.flags import _TABLES, BenchmarkConfig, ExploreFlags, flags_of
 from ordeal.config.options import (
     FLEET_NAME,
     JOB_OPTIONS,
     ON,
-    RNG_SEED_MAX,
     SECTIONS,
     ExhaustiveOptions,
     ExplorationOptions,
@@ -194,8 +193,8 @@ def test_only_time_may_have_no_end() -> None:
         (
             ExplorationOptions,
             "max_runs",
-            "9" * 99,
-            f"'{'9' * 56}...; it must be a whole number, 1 or more",
+            "9" * 199,
+            f"'{'9' * 96}...; it must be a whole number, 1 or more",
             "max_runs=1000",
         ),
         (ExplorationOptions, "max_time", 0, "0; it must be a number of seconds above 0", "max_time=60"),
@@ -289,8 +288,7 @@ def test_modules_that_may_not_import_the_table_say_the_same() -> None:
     """They are loaded by programs under test and by every run of pytest, which does not wait for ordeal."""
     explorer, report = ExplorerConfig(), ReportConfig()
     assert explorer.buggify_prob == DEFAULT_PROBABILITY == _ordeal_pytest.BUGGIFY_PROBABILITY
-    assert explorer.buggify_prob == session_seed._BUGGIFY_PROBABILITY
-    assert RNG_SEED_MAX == SEED_MAX == _ordeal_pytest.CHAOS_SEED_MAX
+    assert SEED_MAX == _ordeal_pytest.CHAOS_SEED_MAX
     assert report.corpus_dir == CORPUS_DIR == _ordeal_pytest.CORPUS_DIR
     assert ExploreFlags().config == _ordeal_pytest.CONFIG_FILE
     for section, key, *_ in _ordeal_pytest._USED_SETTINGS:

@@ -131,7 +131,7 @@ def test_collections_are_compared_item_by_item() -> None:
         "  only the system has 1",
         "  only the model has 3",
     ]
-    assert difference(pair(lambda: list(range(9)), lambda: [9] * 9), "copy").endswith("\n  and 4 more")
+    assert difference(pair(lambda: list(range(14)), lambda: [99] * 14), "copy").endswith("\n  and 4 more")
 
 
 def test_views_that_differ_are_said_from_both_sides() -> None:

@@ -62,7 +62,7 @@ def test_only_what_is_new_is_said_to_be(parts: list[tuple[str, FailureReport]]) 
 
 def test_there_is_a_limit_of_buckets_and_of_their_traces(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ordeal.store.failure_buckets.BUCKETS_MAX", 2)
-    monkeypatch.setattr("ordeal.store.failure_buckets.TRACES_SIZE_MAX", 10)
+    monkeypatch.setattr("ordeal.store.failure_buckets.INPUT_BYTES_MAX", 10)
     buckets = FailureBuckets()
     buckets.add("x", FailureReport("a", b"8 bytes.", 5, 1))
     with pytest.raises(RecordError, match="10 bytes"):

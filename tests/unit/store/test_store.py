@@ -143,7 +143,8 @@ def test_no_more_are_imported_at_a_time_than_was_asked_for(place: Place) -> None
 
 def test_large_records_are_read_in_pieces(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(store_module, "EXCHANGE_SIZE_MAX", 1_000_000)
-    monkeypatch.setattr(store_module, "WRITE_SIZE", 300_000)
+    monkeypatch.setattr(store_module, "CHUNK_SIZE", 300_000)
+    monkeypatch.setattr("ordeal.store.shard.CHUNK_SIZE", 300_000)
     a, b = place.open(), place.open()
     large = [bytes([number]) * 1_500_000 for number in range(3)]
     assert a.sync(Outgoing(tuple(Entry(tape) for tape in large))).refused == 0
@@ -162,7 +163,7 @@ def test_what_is_too_large_is_refused_and_the_rest_is_published(place: Place) ->
 
 
 def test_a_member_that_has_said_all_it_may_is_told_so(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(store_module, "SHARD_SIZE_MAX", 1000)
+    monkeypatch.setattr(store_module, "INPUT_BYTES_MAX", 1000)
     a = place.open()
     incoming = a.sync(found("x" * 500, "y" * 500))
     assert incoming.refused == 1
@@ -429,7 +430,7 @@ def test_what_is_known_by_then_never_comes() -> None:
 def test_the_oldest_give_way(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ordeal.store.store.QUEUE_MAX", 2)
     assert names(queue_of(entry("a"), entry("b"), entry("c")).take(None, set(), {})) == ["c", "b"]
-    monkeypatch.setattr("ordeal.store.store.QUEUE_SIZE_MAX", 30)
+    monkeypatch.setattr("ordeal.store.store.INPUT_BYTES_MAX", 30)
     assert names(queue_of(entry("a", 1, 2), entry("b", 3, 4)).take(None, set(), {})) == ["b"]
 
 

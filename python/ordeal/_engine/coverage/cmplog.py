@@ -17,6 +17,7 @@ from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 import ordeal._native as _native
+from ordeal._base.limits import INTEGER_BITS_MAX
 from ordeal._base.regular_file import real_path
 from ordeal._engine.coverage.comparison_rewrite import (
     ComparisonSite,
@@ -29,18 +30,15 @@ from ordeal._engine.coverage.comparison_rewrite import (
     operands_in,
     with_calls,
 )
-from ordeal._engine.coverage.constants import INTEGER_BITS_MAX
 from ordeal._engine.coverage.function_source import SourceFile, codes_in, read_source
 from ordeal._engine.coverage.targets import Target
 
 #: The kinds of comparison, as the core numbers them.
 EQUAL, ORDER, PREFIX, SUFFIX, INSIDE = range(5)
-#: Limits on the notes of one comparison, and of a whole replay.
+#: Notes of one comparison; the replay has a limit of its own.
 NOTES_PER_SITE_MAX = 8
-NOTES_MAX = 512
-#: Limits on the items of a collection that are searched for a value, and on the size of a set that is sorted.
+#: Items of a collection that are searched for a value.
 ITEMS_MAX = 12
-SET_SIZE_MAX = 256
 #: Longer texts are not noted.
 LENGTH_MAX = 4096
 
@@ -312,7 +310,7 @@ class _ComparisonNotes:
         for relation, one, other in _pairs(site.kind, left, right):
             known = (relation, type(one), one, type(other), other)
             count = self._of_site.get(site, 0)
-            if count >= NOTES_PER_SITE_MAX or len(self._seen) >= NOTES_MAX:
+            if count >= NOTES_PER_SITE_MAX or len(self._seen) >= 512:
                 return False
             if known not in self._seen:
                 self._seen[known] = self._source.position + 1
@@ -363,7 +361,7 @@ def _noted(value: Any, depth: int = 0) -> Any:
         return _NOTHING
     if kind in _IN_ORDER:
         return tuple([_noted(item, 1) for item in islice(value, ITEMS_MAX)])
-    if (kind is set or kind is frozenset) and len(value) <= SET_SIZE_MAX:
+    if (kind is set or kind is frozenset) and len(value) <= 256:
         # The order of a set depends on the process; the sorted order of plain values of one type does not.
         plain = [item for item in value if type(item) in _PLAIN]
         return tuple(sorted(plain, key=lambda item: (type(item).__name__, repr(item)))[:ITEMS_MAX])

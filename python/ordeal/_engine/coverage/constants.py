@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
+from ordeal._base.limits import INTEGER_BITS_MAX
 from ordeal._base.regular_file import source_text
 from ordeal._engine.coverage.targets import Target
 
 #: Longer texts and bytes are messages and tables, which are seldom compared with values.
 LENGTH_MAX = 32
-INTEGER_BITS_MAX = 1024
 
 Constant = int | float | str | bytes
 

@@ -11,6 +11,7 @@ from functools import cache, lru_cache
 from types import CodeType, TracebackType
 
 from ordeal._base import untrusted
+from ordeal._base.limits import CACHED_MAX, LINE_CHARS_MAX
 from ordeal._base.memory_limit import memory_is_limited
 from ordeal._base.regular_file import real_path
 from ordeal._base.rule_timeout import RuleTimeoutError
@@ -35,8 +36,6 @@ CRASHES = {kind.__name__: kind for kind in (ProcessExitError, ProcessKilledError
 
 #: The end of the bucket of a rule that had to be ended with its process.
 HUNG = ", not interruptible"
-#: How many places are remembered.
-_PLACES_MAX = 4096
 #: What separates the place of a failed invariant from the step after which it failed, and what follows the step.
 _AFTER, _END = " [after ", "]"
 
@@ -78,7 +77,7 @@ class Bucketer:
         key = (type(error), id(code), line)
         known = self._at.get(key)
         if known is None:
-            if len(self._at) >= _PLACES_MAX:
+            if len(self._at) >= CACHED_MAX:
                 self._at.clear()  # a program that makes its functions again in each run
             known = self._at[key] = (code, _bucket_at(error, place))
         return known[1]
@@ -105,7 +104,7 @@ class Bucketer:
         return known
 
 
-@lru_cache(maxsize=_PLACES_MAX)
+@lru_cache(maxsize=CACHED_MAX)
 def _is_machinery(path: str) -> bool:
     """Return True if frames of this file are never the place where a test or its target failed."""
     return path.startswith(_machinery_places())
@@ -160,7 +159,7 @@ def _machinery_places() -> tuple[str, ...]:
 
 def bucket_after(place: str, step: str) -> str:
     """Return the bucket of an invariant that fails at ``place``, itself a bucket, after ``step``, if given."""
-    return f"{place}{_AFTER}{step[: untrusted.NAME_CHARS_MAX]}{_END}" if step else place
+    return f"{place}{_AFTER}{step[:LINE_CHARS_MAX]}{_END}" if step else place
 
 
 def place_of(bucket: str) -> str:
@@ -204,7 +203,7 @@ def _bucket_of_hang(error: BaseException) -> str:
     It has no place: where a loop is when it times out differs from run to run.
     """
     rule = error.rule if isinstance(error, RuleTimeoutError) else ""
-    return f"{untrusted.full_name(type(error))} at {rule[: untrusted.NAME_CHARS_MAX]}" if rule else ""
+    return f"{untrusted.full_name(type(error))} at {rule[:LINE_CHARS_MAX]}" if rule else ""
 
 
 def _bucket_at(error: BaseException, place: tuple[CodeType, int] | None) -> str:
@@ -213,7 +212,7 @@ def _bucket_at(error: BaseException, place: tuple[CodeType, int] | None) -> str:
         return name
     code, line = place
     source = untrusted.source_line(code.co_filename, line)
-    where = code.co_qualname[: untrusted.NAME_CHARS_MAX]
+    where = code.co_qualname[:LINE_CHARS_MAX]
     return f"{name} in {where}: {source}" if source else f"{name} in {where}"
 
 

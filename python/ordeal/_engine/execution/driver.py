@@ -102,7 +102,6 @@ def writer_of(step_source: StepSource) -> Session | Replay | None:
 
 RULE, INITIALIZE, FAULT_ON, FAULT_OFF, END, STUCK = range(6)
 BODY = 0
-HASH_MASK = 2**64 - 1
 #: How many calls of Python a run may nest, however deep its caller is. With these, a rule may nest 1998 more, as many
 #: as where Hypothesis runs the machine.
 FRAMES = 2002
@@ -657,7 +656,7 @@ class Driver:
         value: object = machine.state_hash()  # type: ignore[attr-defined]
         if not isinstance(value, int):
             self.refuse_hash(value)
-        return value & HASH_MASK
+        return value & 2**64 - 1
 
     def refuse_hash(self, value: object) -> NoReturn:
         """Fail because the machine's hook ``state_hash`` returned ``value``."""

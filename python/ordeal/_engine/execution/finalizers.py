@@ -43,15 +43,13 @@ _SELF = frozenset({"LOAD_FAST", "LOAD_FAST_BORROW", "LOAD_FAST_CHECK"})
 _HOOKS = ("__getattribute__", "__setattr__", "__delattr__")
 #: What loads the method that the next call is of.
 _METHODS = frozenset({"LOAD_METHOD", "LOAD_SUPER_ATTR"})
-#: How far calls of methods are followed.
-_DEPTH_MAX = 8
 
 
 def touches_only_itself(cls: type) -> bool:
     """Return True if the ``__del__`` of a class only reads and sets attributes of its object, as its code says."""
     if any(_member(cls, hook) is not getattr(object, hook) for hook in _HOOKS) or _member(cls, "__getattr__"):
         return False
-    return _is_harmless(cls, "__del__", None, _DEPTH_MAX)
+    return _is_harmless(cls, "__del__", None, 8)  # calls of methods are followed this deep
 
 
 def _is_harmless(cls: type, name: str, after: type | None, depth: int) -> bool:

@@ -13,6 +13,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
+from ordeal._base.limits import TRACEBACK_CHARS_MAX
 from ordeal._base.outside import outside
 from ordeal._base.untrusted import error_message, type_name
 from ordeal._engine.execution.bucket import Bucketer, traceback_text
@@ -29,8 +30,6 @@ STARTED, ENDED, GONE = "started", "ended", "gone"
 SAID_MAX = 1 << 20
 #: The longest text or bytes that a draw may return, or may be asked to have at least.
 SIZE_MAX = 1 << 24
-#: The longest alphabet, as a list of characters, and the longest text of an error.
-TEXT_MAX = 1 << 20
 
 
 class RefusedError(Exception):
@@ -58,7 +57,7 @@ def _is_bound(value: Value) -> bool:
 
 
 def _is_alphabet(value: Value) -> bool:
-    return type(value) is bytes and len(value) <= TEXT_MAX and len(value) % 8 == 0
+    return type(value) is bytes and len(value) <= TRACEBACK_CHARS_MAX and len(value) % 8 == 0
 
 
 def _is_choice(value: Value) -> bool:
@@ -161,10 +160,10 @@ def values_of_ending(outcome: Outcome, raised: bool, bucketer: Bucketer) -> tupl
         outcome.steps,
         outcome.stuck,
         raised,
-        bucketer.bucket(error, outcome.broken_by)[:TEXT_MAX],
+        bucketer.bucket(error, outcome.broken_by)[:TRACEBACK_CHARS_MAX],
         type_name(type(error)),
-        error_message(error)[:TEXT_MAX],
-        traceback_text(error)[:TEXT_MAX],
+        error_message(error)[:TRACEBACK_CHARS_MAX],
+        traceback_text(error)[:TRACEBACK_CHARS_MAX],
     )
 
 
@@ -174,8 +173,8 @@ def ending_of(values: list[Value]) -> tuple[ForkedRunResult, Seen]:
     is_named = bool(bucket and error_type) and "\0" not in error_type and error_type.isprintable()
     if not 0 <= steps <= SAID_MAX or (outcome.status is Status.FAILED and not is_named):
         raise RefusedError(f"it ended as {status} in bucket {bucket[:40]!r}, with {error_type[:40]!r}")
-    if max(map(len, (stuck, bucket, error_type, text, traceback))) > TEXT_MAX:
-        raise RefusedError(f"an ending has a text of more than {TEXT_MAX} characters")
+    if max(map(len, (stuck, bucket, error_type, text, traceback))) > TRACEBACK_CHARS_MAX:
+        raise RefusedError(f"an ending has a text of more than {TRACEBACK_CHARS_MAX} characters")
     return ForkedRunResult(outcome, raised, bucket, error_type, text, traceback), seen_of(rest)
 
 
@@ -188,7 +187,7 @@ def seen_of(values: list[Any]) -> Seen:
         if not all(map(math.isfinite, seen.targets.values())):
             raise ValueError("a target is not finite")
         for each in warned:
-            outside.warn(each[:TEXT_MAX])
+            outside.warn(each[:TRACEBACK_CHARS_MAX])
         return seen
     except (ValueError, RecursionError) as error:
         raise ChannelError(f"what a run has seen is damaged: {error}") from error

@@ -37,6 +37,7 @@ from ordeal.stateful.test_case import (
     rule_machine_class,
 )
 
+#: The time limit of a rule where a machine sets none.
 RULE_TIMEOUT_SECONDS = 30.0
 EXAMPLE = "write `class MyChaos(ChaosTest):` with at least one method under `@rule(...)`"
 

@@ -20,6 +20,7 @@ from hypothesis.strategies import DataObject, SearchStrategy
 
 import ordeal._native as _native
 from ordeal._base.formatting import one_line
+from ordeal._base.limits import LISTED_MAX, RECORDED_CHARS_MAX, TEXT_CHARS_MAX
 from ordeal._base.python_source import NoSourceError, SourceWriter, without_folders
 from ordeal._base.trace_file import TraceStep
 from ordeal._base.untrusted import bounded_call, type_name
@@ -31,11 +32,8 @@ from ordeal._hypothesis.randoms import random_state
 from ordeal.chaos import ChaosTest
 from ordeal.faults import Fault
 
-TEXT_MAX = 2_000
 #: Stands in a line for the choices of the arguments between two of them, until these are known.
 _CHOICES = "\0"
-LONG = 100_000
-HITS_MAX = 5
 ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+(?=[ >])")
 #: The text of such values, if they are small, is made by Python alone, at once.
 PLAIN = frozenset({type(None), bool, int, float, complex, str, bytes})
@@ -218,7 +216,7 @@ class RunRecorder(Observer):
         text = bounded_call(write, lambda why: NoSourceError(_why(why)))
         if not isinstance(text, str):
             raise text
-        if len(text) > TEXT_MAX:
+        if len(text) > RECORDED_CHARS_MAX:
             raise NoSourceError("too long")
         if writer.folders:
             raise NoSourceError("it names a temporary folder")
@@ -272,9 +270,9 @@ class RunRecorder(Observer):
         """Write down what a fault hit."""
         in_step = self.steps[-1].hits if self.steps else None
         hits = in_step if self._hits_in_teardown is None else self._hits_in_teardown
-        if hits is None or len(hits) > HITS_MAX:
+        if hits is None or len(hits) > LISTED_MAX:
             return
-        hits.append(one_line(text) if len(hits) < HITS_MAX else "and more")
+        hits.append(one_line(text) if len(hits) < LISTED_MAX else "and more")
 
     def finished_steps(self, tape: _native.Tape, definition: MachineDefinition) -> list[TraceStep]:
         """Return the steps with the choices of ``tape``, which was recorded while this recorder watched."""
@@ -394,7 +392,7 @@ def render(value: Any) -> str:
         text = _text(value)  # no code of the program has a part in it
     else:
         text = bounded_call(lambda: _text(value), lambda why: f"<{type_name(type(value))} whose repr {_why(why)}>")
-    return text if len(text) <= TEXT_MAX else text[:TEXT_MAX] + "..."
+    return text if len(text) <= RECORDED_CHARS_MAX else text[:RECORDED_CHARS_MAX] + "..."
 
 
 def is_quick(value: Any) -> bool:
@@ -415,7 +413,7 @@ def _text(value: Any) -> str:
     kind = type(value)
     if kind is str or kind is bytes:
         # The quotes depend on the whole text, which is used unless it is long.
-        return repr(value if len(value) <= LONG else value[:LONG])
+        return repr(value if len(value) <= TEXT_CHARS_MAX else value[:TEXT_CHARS_MAX])
     if kind is list:
         return f"[{_joined(value)}]"
     if kind is tuple:
@@ -428,13 +426,13 @@ def _text(value: Any) -> str:
         return f"frozenset({{{', '.join(sorted(map(_text, value)))}}})"
     text = repr(value)
     # Only the beginning is shown; an address in it may be longer than the text without it.
-    return ADDRESS.sub("", str.__getitem__(text, slice(0, 2 * TEXT_MAX)))
+    return ADDRESS.sub("", str.__getitem__(text, slice(0, 2 * RECORDED_CHARS_MAX)))
 
 
 def _joined(values: Iterable[Any], text: Callable[[Any], str] = _text) -> str:
     """Join the texts of ``values``, as far as they are shown."""
     parts: list[str] = []
-    left = TEXT_MAX
+    left = RECORDED_CHARS_MAX
     for value in values:
         parts.append(text(value))
         left -= len(parts[-1])

@@ -16,6 +16,7 @@ from typing import Any, override
 
 from ordeal._base import untrusted
 from ordeal._base.formatting import one_line
+from ordeal._base.limits import LINE_CHARS_MAX, LISTED_MAX, VALUE_CHARS_MAX
 from ordeal._base.regular_file import real_path
 from ordeal._engine.execution.bucket import turning_lines, user_frames
 from ordeal._engine.execution.operators import COMPARED, SIGNS
@@ -23,10 +24,6 @@ from ordeal._engine.execution.recorder import RunRecorder, render
 from ordeal._hypothesis.machines import MachineDefinition
 from ordeal.errors import DivergenceError
 from ordeal.result.parts import CodeLine, FailurePlace, PlaceKind
-
-#: How much of a value is shown, and how many lines of an assertion.
-VALUE_CHARS_MAX = 120
-LINES_MAX = 8
 
 _OWN = f"{Path(__file__).parents[2]}{os.sep}"
 _STANDARD_LIBRARY = f"{real_path(sysconfig.get_path('stdlib'))}{os.sep}"
@@ -80,7 +77,7 @@ class Places:
         return self._line(*last[0]) if last else None
 
     def _line(self, code: CodeType, line: int) -> CodeLine:
-        path, where = code.co_filename, code.co_qualname.rpartition("<locals>.")[2][: untrusted.NAME_CHARS_MAX]
+        path, where = code.co_filename, code.co_qualname.rpartition("<locals>.")[2][:LINE_CHARS_MAX]
         return CodeLine(shown_path(path, self._folder), line, where, untrusted.source_line(path, line))
 
 
@@ -166,7 +163,7 @@ def written_assertion(error: BaseException) -> tuple[str, ...]:
     """Return the lines that pytest has written into the message of a failed assertion."""
     lines = untrusted.error_message(error).split("\n") if isinstance(error, AssertionError) else []
     first = next((number for number, line in enumerate(lines) if line.startswith("assert ")), None)
-    return () if first is None else tuple(line.rstrip() for line in lines[first : first + LINES_MAX])
+    return () if first is None else tuple(line.rstrip() for line in lines[first : first + LISTED_MAX])
 
 
 def read_assertion(error: BaseException) -> tuple[str, ...]:
@@ -181,7 +178,7 @@ def read_assertion(error: BaseException) -> tuple[str, ...]:
     found = [node for node in asserts if node.lineno <= line <= (node.end_lineno or 0)]
     if not found:
         return ()
-    return tuple(_Reading(frame).lines(max(found, key=lambda node: node.lineno).test)[:LINES_MAX])
+    return tuple(_Reading(frame).lines(max(found, key=lambda node: node.lineno).test)[:LISTED_MAX])
 
 
 class _Reading:

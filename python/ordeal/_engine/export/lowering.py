@@ -31,8 +31,6 @@ from ordeal.chaos import NEMESIS
 from ordeal.faults import Fault
 from ordeal.swarm.weights import pick_in_order
 
-#: The chance of the stop choice before each step of Hypothesis' loop.
-STOP_PROBABILITY = 2**-16
 #: The largest share of disabled rules that Hypothesis draws, in 255ths; 0 enables all.
 DISABLED_MAX = 254
 
@@ -141,7 +139,8 @@ class LoweringDriver(Driver):
         return code
 
     def _write_stop(self, run: RunContext, *, stop: bool) -> None:
-        run.write_boolean(stop, STOP_PROBABILITY)
+        # The chance of the stop choice before each step of Hypothesis' loop.
+        run.write_boolean(stop, 2**-16)
         self._ended = stop
         self._steps_begun += not stop
 

@@ -9,16 +9,14 @@ import struct
 import msgspec
 from msgspec.msgpack import Ext
 
+from ordeal._base.limits import INPUT_BYTES_MAX, PART_BYTES
+
 #: What can be sent.
 Value = bool | int | float | str | bytes | None
 
-#: Far more than a step can send; a damaged length must not fill the memory.
-MESSAGE_BYTES_MAX = 1 << 28
-_PART_BYTES = 1 << 15
 _MORE, _LAST, _ALONE = b"\x00", b"\x01", b"\x02"
 #: What MessagePack cannot represent: wider integers, and texts with lone surrogates.
 _WIDE, _TEXT = 1, 2
-_NATIVE_BITS = 64
 _CREDENTIALS = struct.Struct("3i")  # process, user, group
 
 
@@ -66,9 +64,9 @@ class Channel:
         message = encode(values)
         last = _ALONE if alone else _LAST
         try:
-            while len(message) > _PART_BYTES and not alone:
-                self._end.send(_MORE + message[:_PART_BYTES])
-                message = message[_PART_BYTES:]
+            while len(message) > PART_BYTES and not alone:
+                self._end.send(_MORE + message[:PART_BYTES])
+                message = message[PART_BYTES:]
             self._end.send(last + message)
         except OSError as error:
             raise ChannelError(f"the other process is gone: {error}") from error
@@ -93,16 +91,16 @@ class Channel:
                 return decode(part)
             parts.append(part)
             size += len(part)
-            if size > MESSAGE_BYTES_MAX:
-                raise ChannelError(f"a message has more than {MESSAGE_BYTES_MAX} bytes")
+            if size > INPUT_BYTES_MAX:
+                raise ChannelError(f"a message has more than {INPUT_BYTES_MAX} bytes")
             if mark == _LAST:
                 return decode(b"".join(parts))
 
     def _packet(self, *, is_first: bool) -> bytes:
         """Receive the next packet and note its sender. A message must be finished by the process that began it."""
         if not self._identifies_senders:
-            return self._end.recv(_PART_BYTES + 1)
-        packet, notes, _, _ = self._end.recvmsg(_PART_BYTES + 1, socket.CMSG_SPACE(_CREDENTIALS.size))
+            return self._end.recv(PART_BYTES + 1)
+        packet, notes, _, _ = self._end.recvmsg(PART_BYTES + 1, socket.CMSG_SPACE(_CREDENTIALS.size))
         senders = [data for level, kind, data in notes if (level, kind) == (socket.SOL_SOCKET, socket.SCM_CREDENTIALS)]
         sender = _CREDENTIALS.unpack(senders[0])[0] if senders and len(senders[0]) == _CREDENTIALS.size else 0
         if packet and not (is_first or packet[:1] == _ALONE or sender == self.sender):
@@ -159,7 +157,7 @@ def _packable(value: Value) -> Value | Ext:
     match value:
         case None | bool():
             return value
-        case int() if value.bit_length() >= _NATIVE_BITS:
+        case int() if value.bit_length() >= 64:
             return Ext(_WIDE, value.to_bytes(value.bit_length() // 8 + 1, signed=True))
         case int():
             return int(value)

@@ -32,26 +32,15 @@ import msgspec
 
 import ordeal._native as _native
 from ordeal._base.formatting import describe_error
+from ordeal._base.limits import KILL_SECONDS, LOOK_SECONDS, MEBIBYTE, TEXT_CHARS_MAX
 from ordeal._base.memory_limit import limit_memory
 from ordeal._base.untrusted import use_journal
 from ordeal._engine.isolation.channel import Channel, ChannelError, Value
 from ordeal._engine.isolation.hangs import WatchedClock
 from ordeal._native import monotonic
 
-#: Time limit for one message: a process that stops in the middle of one counts as lost.
-MESSAGE_SECONDS_MAX = 5.0
 #: Time that a process may take to end after closing its channel.
 END_SECONDS_MAX = 0.5
-#: Time that a reaper may take to end all processes that it guards.
-GUARDED_SECONDS_MAX = 3.0
-#: Time of one look at whether a process has ended.
-LOOK_SECONDS = 0.1
-#: Size of the journal; a longer tape is cut there.
-JOURNAL_BYTES = 1 << 20
-#: How much is read of what Python prints on a fatal signal.
-STACKS_BYTES_MAX = 1 << 16
-#: Time limit for a reaper to end all processes: some may fork faster than they are ended, or may not be killed.
-REAP_SECONDS_MAX = 2.0
 #: What a reaper shares with its parent: the fork, whether it has ended, how.
 _NOTE = struct.Struct("<iii")
 #: The signals that end a reaper: a request to do so, and the end of its parent.
@@ -94,7 +83,7 @@ class Child:
     """
 
     def __init__(self, job: Job, limits: Limits) -> None:
-        self.journal = mmap(-1, JOURNAL_BYTES)
+        self.journal = mmap(-1, MEBIBYTE)
         journal = _native.Journal(self.journal)
         self.channel, there = Channel.pair()
         self._stacks = os.memfd_create("stacks")
@@ -109,7 +98,8 @@ class Child:
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
         there.close()
-        self.channel.set_timeout(MESSAGE_SECONDS_MAX)
+        # A process that stops in the middle of a message counts as lost.
+        self.channel.set_timeout(5.0)
         self._handle = os.pidfd_open(self.reaper)
 
     def _fork(
@@ -153,9 +143,10 @@ class Child:
             # The code under test may have stopped the reaper.
             self._signal(signal.SIGTERM)
             self._signal(signal.SIGCONT)
-            if not self._is_over(GUARDED_SECONDS_MAX):
+            # The reaper ends all processes that it guards first.
+            if not self._is_over(KILL_SECONDS + 1.0):
                 self._signal(signal.SIGKILL)
-                self._is_over(GUARDED_SECONDS_MAX)
+                self._is_over(KILL_SECONDS + 1.0)
             self._reap()
 
     def _signal(self, number: int) -> None:
@@ -182,7 +173,7 @@ class Child:
             if fork:
                 with suppress(ProcessLookupError, PermissionError):
                     os.killpg(fork, signal.SIGKILL)
-        stacks = _of_the_user(os.pread(self._stacks, STACKS_BYTES_MAX, 0).decode(errors="replace"))
+        stacks = _of_the_user(os.pread(self._stacks, TEXT_CHARS_MAX, 0).decode(errors="replace"))
         self.exit_status = ChildExit(max(code, 0), max(-code, 0), stacks, not has_ended)
 
     def close(self) -> None:
@@ -361,7 +352,7 @@ def _watch_fork(process: int, note: mmap) -> NoReturn:
     with suppress(ProcessLookupError):
         os.kill(process, signal.SIGKILL)  # it may have moved to another group
     clock = WatchedClock()
-    while clock.seconds() < REAP_SECONDS_MAX:
+    while clock.seconds() < KILL_SECONDS:
         try:
             ended, status = os.waitpid(-1, os.WNOHANG)
         except ChildProcessError:

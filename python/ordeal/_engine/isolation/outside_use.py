@@ -21,10 +21,6 @@ _SYSTEM_FOLDERS = ("/dev/", "/proc/", "/sys/")
 #: How the name of an SQLite database begins that is not a file, and what is in that of one that nobody writes.
 _NO_FILE = (":memory:", "file::memory:")
 _UNWRITTEN = ("mode=memory", "mode=ro", "immutable=1")
-#: A program that uses ever new files has none that it comes back to.
-_USES_MAX = 300
-#: How coarse the times of files are.
-_CLOCK_NS = 20_000_000
 
 
 class UseKind(StrEnum):
@@ -66,7 +62,8 @@ class OutsideUse:
         self._noted.clear()
         new = {use for kind, what in noted if (use := self._use(kind, what)) is not None} - self._taken
         self._taken |= new
-        if len(self._taken) > _USES_MAX:
+        # A program that uses ever new files has none that it comes back to.
+        if len(self._taken) > 300:
             _native.note_outside_use(None)
         return sorted(new, key=lambda use: (use.kind, use.name))
 
@@ -92,7 +89,8 @@ class OutsideUse:
                 changed.append(Path(whole).stat().st_mtime_ns)
                 changed.append(Path(f"{whole}-wal").stat().st_mtime_ns)
             # Many are only read; of one that is gone by now, nobody knows.
-            if changed and all(each < self._started_ns - _CLOCK_NS for each in changed):
+            # Times of files may be 20 ms coarse.
+            if changed and all(each < self._started_ns - 20_000_000 for each in changed):
                 return None
         return Use(UseKind.WRITES, _writable(whole))
 

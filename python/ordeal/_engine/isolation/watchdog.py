@@ -20,13 +20,6 @@ if sys.platform != "win32":
 TICK_SECONDS_MIN = 1e-3
 
 
-#: How many alarms may be missed before anything is looked at: a few are late wherever others run.
-MISSED_MAX = 2.0
-#: The part of the missed alarms that wakes what waits in C and goes on waiting at least; a process that is kept from
-#: running wakes once, in the end.
-WOKEN_SHARE = 0.5
-
-
 def _used() -> tuple[float, int]:
     """Return the CPU time of this process, and its number of voluntary context switches."""
     usage = getrusage(RUSAGE_SELF)
@@ -54,7 +47,9 @@ class LostTime:
         """Return the seconds lost since the last call, with an alarm due every ``tick`` seconds."""
         gap, cpu, waits = now - self._at, self._cpu, self._waits
         self.begin(now)
-        if gap <= MISSED_MAX * tick or self._waits - waits > WOKEN_SHARE * gap / tick:
+        # A few alarms are late wherever others run. What waits in C and goes on waiting is woken by at least half of
+        # the missed ones; a process that is kept from running wakes once, in the end.
+        if gap <= 2 * tick or self._waits - waits > 0.5 * gap / tick:
             return 0.0
         return max(0.0, gap - max(tick, self._cpu - cpu))
 

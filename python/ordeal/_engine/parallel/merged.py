@@ -9,6 +9,7 @@ import msgspec
 import msgspec.structs
 
 import ordeal._native as _native
+from ordeal._base.limits import ITEMS_MAX
 from ordeal._base.property_tracker import Tallies, tallies_of
 from ordeal._engine.execution.settings import Tally
 from ordeal._engine.isolation.channel import ChannelError
@@ -21,9 +22,6 @@ from ordeal._engine.triage.findings import Finding
 from ordeal._engine.triage.messages import finding_of
 from ordeal.errors import PropertyError
 from ordeal.result import Discovery, Note, NoteKind, Notes, WorkerProgress
-
-#: Notes of a worker are text for people: more of them are not read.
-NOTES_MAX = 100
 
 
 class MergedProgress:
@@ -190,7 +188,7 @@ class MergedProgress:
         for report in self._reports():
             for name in tally.counts():
                 setattr(tally, name, getattr(tally, name) + report.tally.get(name, 0))
-            for text in report.notes[:NOTES_MAX]:
+            for text in report.notes[:ITEMS_MAX]:
                 tally.note(text)
         for note in self.notes:
             tally.note(note, note.kind if isinstance(note, Note) else NoteKind.OTHER)
@@ -306,7 +304,7 @@ def add_report(total: WorkerReport, report: WorkerReport) -> None:
         total.lines[path] = sorted({*total.lines.get(path, ()), *ran})
     add_counts(total.faults, report.faults)
     add_counts(total.rules, report.rules)
-    total.notes = list(dict.fromkeys([*total.notes, *report.notes]))[:NOTES_MAX]
+    total.notes = list(dict.fromkeys([*total.notes, *report.notes]))[:ITEMS_MAX]
     total.checkpoints_saved += report.checkpoints_saved
     total.snapshot_kind = report.snapshot_kind
     total.discovery = None

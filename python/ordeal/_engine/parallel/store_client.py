@@ -14,6 +14,7 @@ import msgspec
 
 import ordeal._native as _native
 from ordeal._base.formatting import counted
+from ordeal._base.limits import ANSWER_SECONDS, GRACE_SECONDS, LOOK_SECONDS, MEBIBYTE
 from ordeal._base.regular_file import read_whole
 from ordeal._engine.coverage.digests import digest_targets
 from ordeal._engine.coverage.targets import Target
@@ -69,23 +70,12 @@ def digest_of(namespace: str) -> str:
 
 #: How often the store is synchronised, in seconds, and how often all members together do so in a second.
 SYNC_SECONDS = 1.0
-SYNC_SECONDS_MAX = 30.0
 SYNCS_PER_SECOND = 200.0
 #: How many entries of others are taken at a time, and at first, before the search begins. Each costs every worker a
 #: run, and so does at most this share of all runs.
 ENTRIES_MAX = 64
 FIRST_ENTRIES_MAX = 1024
 IMPORTED_SHARE = 0.05
-#: Time limits for joining and for an exchange that is waited for.
-JOIN_SECONDS_MAX = 30.0
-ANSWER_SECONDS_MAX = 5.0
-#: How long a member that leaves waits for a store that is away.
-LEAVE_SECONDS_MAX = 30.0
-#: How many traces of others are received at a time, and how many bytes each may have.
-TRACES_MAX = 64
-TRACE_BYTES_MAX = 2**20
-#: How often a store that is away is asked again by a member that leaves.
-ASK_SECONDS = 0.25
 
 _JOINED, _SYNC, _LAST, _UPDATE = "joined", "sync", "last", "news"
 
@@ -133,7 +123,7 @@ class StoreClient:
         self._paused = ""
         self.member = -1
         try:
-            self._wait(lambda: self.member >= 0, JOIN_SECONDS_MAX)
+            self._wait(lambda: self.member >= 0, GRACE_SECONDS)
             if self.member < 0:
                 raise StoreError("the store did not answer", hint="see that this computer can reach it")
         except BaseException:
@@ -166,7 +156,7 @@ class StoreClient:
 
     def listen(self) -> list[tuple[list[int], bytes]]:
         """Receive what others have found so far, before the search begins."""
-        return self.exchange() + self._wait(lambda: not self._waits, ANSWER_SECONDS_MAX)
+        return self.exchange() + self._wait(lambda: not self._waits, ANSWER_SECONDS)
 
     def trace(self, bucket: str) -> bytes | None:
         """Return the shortest trace of ``bucket`` that others sent, as unchecked JSON, if they sent one."""
@@ -178,10 +168,10 @@ class StoreClient:
 
     def leave(self) -> None:
         """Send what is left, and end."""
-        self._wait(lambda: not self._waits, ANSWER_SECONDS_MAX)
+        self._wait(lambda: not self._waits, ANSWER_SECONDS)
         if not self._waits and not self._child.has_ended():
             self._send_updates(_LAST)
-            self._wait(self._child.has_ended, LEAVE_SECONDS_MAX)
+            self._wait(self._child.has_ended, GRACE_SECONDS)
         self.close()
 
     def close(self) -> None:
@@ -261,11 +251,11 @@ def _client_job(store_options: StoreOptions) -> Job:
                 kind, value = channel.receive()
                 request = _decode(value, _StoreRequest)
                 incoming = store.sync(request.outgoing, max_entries=request.imported)
-                failures = [each for each in incoming.failures if 0 < len(each.trace) <= TRACE_BYTES_MAX]
-                channel.send(_UPDATE, _encode(replace(incoming, failures=tuple(failures[:TRACES_MAX]))))
+                failures = [each for each in incoming.failures if 0 < len(each.trace) <= MEBIBYTE]
+                channel.send(_UPDATE, _encode(replace(incoming, failures=tuple(failures[:64]))))
                 if kind == _LAST:
                     while store.trouble:
-                        sleep(ASK_SECONDS)
+                        sleep(LOOK_SECONDS)
                         store.sync(Outgoing(), max_entries=0)
                     return
 
@@ -274,7 +264,7 @@ def _client_job(store_options: StoreOptions) -> Job:
 
 def sync_seconds(members: int) -> float:
     """Return how long a member waits after an exchange: all together ask the store only so often in a second."""
-    return min(max(SYNC_SECONDS, members / SYNCS_PER_SECOND), SYNC_SECONDS_MAX)
+    return min(max(SYNC_SECONDS, members / SYNCS_PER_SECOND), 30.0)
 
 
 class ImportBudget:

@@ -49,8 +49,6 @@ GRACE_SECONDS = 0.8
 #: that may take.
 COUNT_SECONDS = 0.5
 COUNT_SHARE = 200
-#: The part of the time that one worker has at least when it explores in place of several.
-LEFT_SHARE = 0.5
 
 
 def explore_in_processes(
@@ -64,7 +62,7 @@ def explore_in_processes(
     try:
         return Supervisor(settings, driver, targets, options).run()
     except WorkersInTheWay as met:
-        left = max(settings.max_time - (monotonic() - started), settings.max_time * LEFT_SHARE)
+        left = max(settings.max_time - (monotonic() - started), settings.max_time * 0.5)
         supervisor = Supervisor(
             settings.replaced(max_time=left),
             driver,

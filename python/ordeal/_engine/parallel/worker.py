@@ -14,6 +14,7 @@ from hypothesis.errors import InvalidDefinition
 
 import ordeal._native as _native
 from ordeal._base.formatting import describe_error
+from ordeal._base.limits import REPORT_SECONDS
 from ordeal._base.outside import outside
 from ordeal._base.untrusted import error_message
 from ordeal._engine.coverage.targets import Target
@@ -59,10 +60,6 @@ SOON_SHARE = 20
 #: receive a discovery one round later, which delays each stage of a deep search.
 EXCHANGE_RUNS = 64
 EXCHANGE_SHARE = 128
-#: How often a worker reports its progress, in seconds; this takes longer than its other messages.
-REPORT_SECONDS = 0.2
-#: In a second.
-MICROSECONDS = 1e6
 
 #: Stands for the file of a state that the supervisor has read.
 RESUMED = Path("that was resumed")
@@ -285,9 +282,9 @@ class _Worker(SearchListener):
         """See ``SearchListener``."""
         tally, own = self._search.tally, self._counters
         own.runs, own.steps, own.from_copy = tally.runs + 1, tally.steps, False
-        own.slowest_run = int(self._search.driver.limits.slowest_run * MICROSECONDS)
+        own.slowest_run = int(self._search.driver.limits.slowest_run * 1e6)
         if not own.set_up:
-            own.set_up = int((monotonic() - self._job.process_began) * MICROSECONDS)
+            own.set_up = int((monotonic() - self._job.process_began) * 1e6)
         if uses := self._uses.take():
             self._channel.send(USES, pack(uses))
         while len(outside.warned) > self._warnings:  # at once: a later run may end this process

@@ -14,6 +14,7 @@ import msgspec.structs
 import ordeal._native as _native
 from ordeal import errors
 from ordeal._base.formatting import one_line
+from ordeal._base.limits import LISTED_MAX, LOOK_SECONDS, TRIES_MAX
 from ordeal._base.outside import NOTE
 from ordeal._base.untrusted import type_name
 from ordeal._engine.coverage.targets import Target, source_bytes
@@ -44,7 +45,6 @@ from ordeal._engine.parallel.messages import (
 from ordeal._engine.parallel.state import ParallelState
 from ordeal._engine.parallel.sync import Exchange, ImmediateExchange, KnownCoverage, RoundExchange, Sharing, Update
 from ordeal._engine.parallel.worker import (
-    MICROSECONDS,
     ByClock,
     ByRuns,
     ProcessIdentity,
@@ -66,15 +66,6 @@ from ordeal.result import StoppedReason
 
 if TYPE_CHECKING:
     from ordeal._engine.parallel.store_client import StoreClient, StoreOptions
-
-#: How often processes that send nothing are checked, in seconds.
-TICK_SECONDS = 0.1
-#: After this many processes of a worker in a row that end before their first run, it is not restarted.
-FALSE_STARTS_MAX = 3
-#: How many reasons for lost workers are counted apart.
-LOSSES_MAX = 10
-#: A worker that made no run in this time was kept from it.
-IDLE_SECONDS = 1.0
 
 
 def edge_bytes(targets: Sequence[Target]) -> int:
@@ -124,7 +115,7 @@ class Losses:
 
     def add(self, why: str, rules: Sequence[str]) -> None:
         """Count a lost worker."""
-        kind = why if why in self._rules or len(self._rules) < LOSSES_MAX else "ended or failed in other ways"
+        kind = why if why in self._rules or len(self._rules) < LISTED_MAX else "ended or failed in other ways"
         known = self._rules.setdefault(kind, list(rules))
         self._rules[kind] = [rule for rule in known if rule in rules]
         self._counts[kind] += 1
@@ -227,7 +218,7 @@ class WorkerPool:
         None is restarted after ``deadline``. Raises WorkersInTheWay when they cannot explore at the same time.
         """
         going = [worker for worker in self._workers if worker.over is None]
-        wait_for([worker.child for worker in going if worker.child is not None], min(seconds, TICK_SECONDS))
+        wait_for([worker.child for worker in going if worker.child is not None], min(seconds, LOOK_SECONDS))
         for worker in going:
             self._poll(worker, deadline)
 
@@ -375,7 +366,7 @@ class WorkerPool:
         if not self._policy.is_short or still < ends_within(SECONDS_MIN) or not self._crashes.is_in_step(child.journal):
             return False
         place = self._crashes.place(child.journal)
-        self._policy.learn_run(self._counters[worker.number].slowest_run / MICROSECONDS)
+        self._policy.learn_run(self._counters[worker.number].slowest_run / 1e6)
         if still < ends_within(self._policy.patience(place)):
             return False
         self._policy.expect_hang(place)
@@ -479,7 +470,7 @@ class WorkerPool:
             finding = Finding(crash.bucket, crash.tape, origin, crash.error, count=0)
             finding.error_traceback = traceback_text(crash.error)
             if finding.bucket in worker.findings:
-                took = waited + self._counters[worker.number].set_up / MICROSECONDS
+                took = waited + self._counters[worker.number].set_up / 1e6
                 worker.failures_took[finding.bucket] = worker.failures_took.get(finding.bucket, 0.0) + took
             if (
                 self._counters[worker.number].from_copy
@@ -509,8 +500,8 @@ class WorkerPool:
         worker.runs_before += runs
         self._exchange.rejoin(worker.number)
         out_of_runs = worker.runs is not None and worker.runs_before >= worker.runs
-        if monotonic() >= deadline or out_of_runs or worker.false_starts >= FALSE_STARTS_MAX or self._counters.stop:
-            self._merged.idle_workers += worker.false_starts >= FALSE_STARTS_MAX and not worker.runs_before
+        if monotonic() >= deadline or out_of_runs or worker.false_starts >= TRIES_MAX or self._counters.stop:
+            self._merged.idle_workers += worker.false_starts >= TRIES_MAX and not worker.runs_before
             if worker.suspect is not None:
                 self._found(worker, worker.suspect)
             worker.over = "max_runs" if out_of_runs else "stuck" if worker.false_starts else "time"
@@ -521,7 +512,8 @@ class WorkerPool:
     def _has_idled(self, worker: _PoolWorker) -> bool:
         """Return True if no run of this worker finished although there was time."""
         runs = worker.runs_before + self._counters[worker.number].runs
-        return runs <= 1 and monotonic() - worker.started >= IDLE_SECONDS
+        # A worker that made no run in this time was kept from it.
+        return runs <= 1 and monotonic() - worker.started >= 1.0
 
     def _stop_copying(self, why: str) -> None:
         """Stop copying in all workers: what a copy does wrong is not a failure."""

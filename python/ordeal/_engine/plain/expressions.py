@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
+from ordeal._base.limits import ITEMS_MAX
 from ordeal._base.python_source import NoSourceError, SourceWriter, leads_to, public_module
 from ordeal._base.regular_file import read_whole
 
@@ -126,8 +127,6 @@ class Definitions:
 
 
 ATOMIC = (bool, int, float, complex, str, bytes, type(None), type(Ellipsis), type(NotImplemented))
-_ITEMS_MAX = 100
-_TEXT_CHARS_MIN = 8
 
 #: Names that need no import, and that no variable may take.
 TAKEN = frozenset(dir(builtins)) | frozenset(keyword.kwlist) | frozenset(keyword.softkwlist)
@@ -222,16 +221,16 @@ class Expressions:
             return
         self._known.setdefault(id(value), _Known(value, expression))
         if depth < 2 and type(value) in (list, tuple):
-            for number, item in enumerate(value[:_ITEMS_MAX]):  # type: ignore[index]
+            for number, item in enumerate(value[:ITEMS_MAX]):  # type: ignore[index]
                 self.learn(item, expression.join([], f"{expression.text}[{number}]"), depth + 1)
         if depth < 2 and type(value) is dict:
-            for key, item in itertools.islice(value.items(), _ITEMS_MAX):
+            for key, item in itertools.islice(value.items(), ITEMS_MAX):
                 if isinstance(key, str | int | bytes):
                     self.learn(item, expression.join([], f"{expression.text}[{key!r}]"), depth + 1)
 
     def learn_text(self, value: str | bytes, expression: Expression) -> None:
         """Remember what gave a text of the code under test, if it is long enough to be no other one by chance."""
-        if expression.is_target and len(value) >= _TEXT_CHARS_MIN:
+        if expression.is_target and len(value) >= 8:
             self._texts[id(value)] = _Known(value, expression)
 
     def is_text(self, value: object) -> bool:
@@ -248,7 +247,7 @@ class Expressions:
         if id(value) in self._known:
             return True
         if type(value) in (list, tuple):
-            return any(self.is_known(item) for item in value[:_ITEMS_MAX])  # type: ignore[index]
+            return any(self.is_known(item) for item in value[:ITEMS_MAX])  # type: ignore[index]
         if type(value) is types.MethodType:
             return id(value.__self__) in self._known
         owner = getattr(value, "__self__", None) if type(value) is types.BuiltinMethodType else None

@@ -17,6 +17,7 @@ import msgspec
 
 from ordeal._base.formatting import one_line
 from ordeal._base.interpreter import answer_of, finish, start
+from ordeal._base.limits import GRACE_SECONDS, INPUT_BYTES_MAX
 from ordeal._base.trace_file import Trace
 from ordeal._engine.isolation.child import can_supervise
 from ordeal._engine.plain.program import Program
@@ -25,8 +26,6 @@ from ordeal._engine.plain.trying import Minimised
 
 #: Time limit for recording the run, and for trying the program.
 SECONDS_MAX = 60.0
-RUN_SECONDS_MAX = 20.0
-ANSWER_BYTES_MAX = 2**22
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +90,7 @@ def _checked(text: str, error: str) -> str:
         searched = os.pathsep.join(str(each) for each in sys.path if each)
         environment = os.environ | {"PYTHONPATH": searched, "PYTHONDONTWRITEBYTECODE": "1"}
         process = start([sys.executable, "-P", str(path)], pipes=["stderr"], environment=environment)
-        _, output = finish(process, seconds=RUN_SECONDS_MAX, bytes_max=ANSWER_BYTES_MAX)
+        _, output = finish(process, seconds=GRACE_SECONDS, bytes_max=INPUT_BYTES_MAX)
     last = output.decode("utf-8", "replace").rstrip().rpartition("\n")[2]
     if process.returncode == 0:
         return "the plain calls do not fail in a new process"
@@ -102,4 +101,4 @@ def _checked(text: str, error: str) -> str:
 
 
 def _answer_of(module: str, request: Mapping[str, Any]) -> bytes:
-    return answer_of(f"ordeal._engine.plain.{module}", request, seconds=SECONDS_MAX, bytes_max=ANSWER_BYTES_MAX)
+    return answer_of(f"ordeal._engine.plain.{module}", request, seconds=SECONDS_MAX, bytes_max=INPUT_BYTES_MAX)

@@ -16,16 +16,11 @@ from typing import Any
 import msgspec
 
 from ordeal._base.interpreter import send_and_exit, take_request
+from ordeal._base.limits import CHILD_MEMORY_MIB, MEBIBYTE, RECORDED_CHARS_MAX
 from ordeal._engine.execution.recorder import ADDRESS
 from ordeal._engine.isolation.child import Limits, call_in_fork
 from ordeal._engine.plain.program import Program
 
-#: The limits of all attempts together, and of one.
-ATTEMPTS_MAX = 400
-SECONDS_MAX = 25.0
-RUN_SECONDS_MAX = 5.0
-MEMORY_BYTES_MAX = 2**31
-TEXT_CHARS_MAX = 2_000
 #: What lies here is not a place of the program: its own path may name ordeal as well.
 OWN_FOLDER = f"{Path(__file__).parents[2]}{os.sep}"
 
@@ -63,7 +58,7 @@ def minimised(program: Program, place: str, outcome_of: Callable[[Program], dict
     free = bool(program.end.error)
     last = len(program.statements) - 1
     kept = list(range(len(program.statements)))
-    deadline, attempts = monotonic() + SECONDS_MAX, 0
+    deadline, attempts = monotonic() + 25.0, 0
     may_go = {
         number
         for number, each in enumerate(program.statements)
@@ -75,7 +70,7 @@ def minimised(program: Program, place: str, outcome_of: Callable[[Program], dict
         # From the end: what comes last is needed by nothing else.
         for end in range(len(free_now), 0, -size):
             chunk = free_now[max(0, end - size) : end]
-            if attempts >= ATTEMPTS_MAX or monotonic() > deadline:
+            if attempts >= 400 or monotonic() > deadline:
                 return Minimised(kept=kept)
             attempts += 1
             candidate = [number for number in kept if number not in chunk]
@@ -89,7 +84,7 @@ def minimised(program: Program, place: str, outcome_of: Callable[[Program], dict
 def _outcome_apart(program: Program) -> dict[str, Any]:
     """Run a program in a forked process."""
     called = call_in_fork(
-        lambda: json.dumps(outcome(program.source(probes=True))), RUN_SECONDS_MAX, Limits(MEMORY_BYTES_MAX)
+        lambda: json.dumps(outcome(program.source(probes=True))), 5.0, Limits(CHILD_MEMORY_MIB * MEBIBYTE)
     )
     found = json.loads(str(called.answer)) if called.answer else {}
     return found if isinstance(found, dict) else {}
@@ -120,7 +115,7 @@ def outcome(source: str) -> dict[str, Any]:
 
 def _text(value: object) -> str:
     try:
-        return ADDRESS.sub("", (str if isinstance(value, BaseException) else repr)(value)[:TEXT_CHARS_MAX])
+        return ADDRESS.sub("", (str if isinstance(value, BaseException) else repr)(value)[:RECORDED_CHARS_MAX])
     except Exception as error:  # noqa: BLE001 - an object of the user's may raise anything
         return f"<{type(error).__name__}>"
 

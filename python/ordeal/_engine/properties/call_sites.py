@@ -14,7 +14,6 @@ from ordeal._base.property_tracker import PROPERTY_TYPES, PropertyType
 from ordeal._base.regular_file import read_whole
 from ordeal.errors import ConfigError
 
-SIZE_MAX = 16 * 2**20
 _FOLDERS_LEFT_OUT = {"__pycache__", "node_modules", "site-packages"}
 _ORDEAL = "ordeal"
 
@@ -79,7 +78,7 @@ def scan(paths: Iterable[Path]) -> Scan:
     files = list(dict.fromkeys(file for path in paths for file in _files(path)))
     for file in files:
         try:
-            source = read_whole(file, SIZE_MAX)
+            source = read_whole(file)
             if _ORDEAL.encode() in source:
                 with warnings.catch_warnings():
                     # Warnings about the code are for those who run it.

@@ -14,6 +14,7 @@ import msgspec
 import msgspec.structs
 
 from ordeal._base.json_fields import Record, checked, read_json
+from ordeal._base.limits import COUNT_MAX, INPUT_BYTES_MAX
 from ordeal._base.property_tracker import PROPERTIES_MAX, PropertyResult, PropertyType
 from ordeal._base.regular_file import read_regular
 from ordeal._base.trace_file import write_atomically
@@ -21,8 +22,6 @@ from ordeal.errors import PropertyError, TraceError
 
 PROPERTIES_PATH = ".ordeal/properties.json"
 SCHEMA_VERSION = 1
-SIZE_MAX = 64 * 2**20
-HITS_MAX = 2**63 - 1
 
 _AFRESH = "delete it; the next `ordeal explore` or `pytest --chaos` writes a new one"
 
@@ -50,15 +49,15 @@ def load_reached(path: Path) -> dict[str, Reached]:
         PropertyError: the file cannot be read, or is invalid.
     """
     try:
-        data = read_regular(path, SIZE_MAX)
+        data = read_regular(path, INPUT_BYTES_MAX)
     except FileNotFoundError:
         return {}
     except OSError as error:
         raise PropertyError(
             f"cannot read {path}: {error.strerror or error}", hint="see what is there, and who may read it"
         ) from error
-    if len(data) > SIZE_MAX:
-        raise PropertyError(f"{path} is larger than {SIZE_MAX} bytes", hint=_AFRESH)
+    if len(data) > INPUT_BYTES_MAX:
+        raise PropertyError(f"{path} is larger than {INPUT_BYTES_MAX} bytes", hint=_AFRESH)
     try:
         document: Any = read_json(data, str(path))
         if isinstance(document, dict) and document.get("schema_version", SCHEMA_VERSION) != SCHEMA_VERSION:
@@ -105,7 +104,7 @@ def _sum(known: Mapping[str, Reached], seen: Sequence[PropertyResult]) -> list[R
         old = known.get(new.name)
         passes, failures = new.passes, new.failures
         if old is not None and old.type == new.type:
-            passes, failures = min(passes + old.passes, HITS_MAX // 2), min(failures + old.failures, HITS_MAX // 2)
+            passes, failures = min(passes + old.passes, COUNT_MAX // 2), min(failures + old.failures, COUNT_MAX // 2)
         summed[new.name] = Reached(new.name, new.type, passes + failures, passes, failures)
     others = [old for name, old in sorted(known.items()) if name not in summed]
     return sorted([*summed.values(), *others][:PROPERTIES_MAX], key=lambda each: each.name)

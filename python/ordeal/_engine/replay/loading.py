@@ -8,7 +8,8 @@ from contextlib import contextmanager
 import msgspec
 
 import ordeal._native as _native
-from ordeal._base.memory_limit import MEBIBYTE, limited_memory
+from ordeal._base.limits import MEBIBYTE
+from ordeal._base.memory_limit import limited_memory
 from ordeal._base.trace_file import Trace, TraceStep
 from ordeal._engine.execution.bucket import Bucketer, ends_process
 from ordeal._engine.execution.class_path import load_class

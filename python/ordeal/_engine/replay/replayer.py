@@ -25,8 +25,6 @@ from ordeal._native import monotonic
 from ordeal.errors import OrdealError
 from ordeal.result.parts import FailurePlace
 
-CONFIRMATIONS = 2
-
 
 class Replayed(msgspec.Struct, frozen=True):
     """The result of a replay. ``bucket`` is empty when it did not fail; ``tape`` holds the steps that really ran.
@@ -126,7 +124,7 @@ class Replayer:
         with self.adapted() if took_limit else self._driver.limits.full():
             first = self.run(tape)
         with self.adapted() if _timed_out(first) else nullcontext():
-            return [first, *(self.run(tape) for _ in range(CONFIRMATIONS - 1))]
+            return [first, self.run(tape)]
 
     @contextmanager
     def adapted(self) -> Iterator[None]:

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from ordeal._base.formatting import JSON_MESSAGE_CHARS_MAX
+from ordeal._base.limits import MESSAGE_CHARS_MAX
 
 #: Rises when a reader of the old form could no longer read the new one.
 SCHEMA_VERSION = 1
@@ -183,7 +183,7 @@ class RunStatus(msgspec.Struct, kw_only=True, frozen=True):
 
 def short(text: str) -> str:
     """Return a text of the program under test as an event holds it: of limited length, and valid as UTF-8."""
-    cut = text if len(text) <= JSON_MESSAGE_CHARS_MAX else f"{text[: JSON_MESSAGE_CHARS_MAX - 3]}..."
+    cut = text if len(text) <= MESSAGE_CHARS_MAX else f"{text[: MESSAGE_CHARS_MAX - 3]}..."
     return cut.encode("utf-8", "backslashreplace").decode("utf-8")
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from ordeal._base.limits import INPUT_BYTES_MAX
 from ordeal._base.regular_file import read_regular
 from ordeal._engine.runs.events import AnyEvent, Event, RunStatus
 from ordeal.errors import ConfigError
@@ -24,7 +25,6 @@ EVENTS, STATUS, RESULT = "events.ndjson", "status.json", "result.json"
 _OWN_FILES = (EVENTS, STATUS, RESULT, "report.html")
 #: More than any session writes.
 EVENTS_BYTES_MAX = 32 * 2**20
-RESULT_BYTES_MAX = 512 * 2**20
 _ID = re.compile(r"\d{8}-\d{6}-\d+(-\d+)?")
 
 
@@ -142,7 +142,7 @@ def read_status(folder: Path) -> RunStatus | None:
 def read_result(folder: Path) -> dict[str, Any] | None:
     """Return the report of a run as it was written, or None where there is none that can be read."""
     try:
-        found = msgspec.json.decode(read_regular(folder / RESULT, RESULT_BYTES_MAX), type=dict[str, Any])
+        found = msgspec.json.decode(read_regular(folder / RESULT, INPUT_BYTES_MAX), type=dict[str, Any])
     except (OSError, msgspec.DecodeError, RecursionError):
         return None
     return found

@@ -13,6 +13,7 @@ import msgspec
 import msgspec.structs
 
 from ordeal._base.formatting import describe_error
+from ordeal._base.limits import ITEMS_MAX, ROWS_MAX, STATUS_SECONDS
 from ordeal._engine.runs.events import (
     SCHEMA_VERSION,
     ClassDone,
@@ -38,15 +39,10 @@ from ordeal._native import monotonic
 from ordeal.result import ExplorationResult, FoundFailure, ProgressSnapshot, ShrinkSnapshot
 from ordeal.result.failure import trace_steps
 
-#: How often the status and the figures are written, in seconds.
-INTERVAL_SECONDS = 1.0
 #: How much later, as a share of the time so far, the next event of new code may come: the beginning brings most.
 EDGES_SHARE = 0.02
-EDGES_SECONDS_MIN = 0.02
 #: Once this many bytes are written, an event is dropped unless it is one of the last.
 BYTES_MAX = 16 * 2**20
-FINDINGS_MAX = 100
-WORKERS_MAX = 256
 _NO_FIGURES = ProgressSnapshot(0.0, 0, 0, 0, 0, 0, 0.0)
 
 
@@ -123,10 +119,10 @@ class RunWriter:
             self._tell_of_found(snapshot.found)
         now = self._elapsed()
         if snapshot.unique_edges != self._edges and now >= self._edges_due:
-            self._edges, self._edges_due = snapshot.unique_edges, now + max(EDGES_SECONDS_MIN, EDGES_SHARE * now)
+            self._edges, self._edges_due = snapshot.unique_edges, now + EDGES_SHARE * max(1.0, now)
             self._add(NewEdges(elapsed=now, runs=snapshot.total_runs, edges=self._edges))
         if now >= self._progress_due:
-            self._progress_due = now + INTERVAL_SECONDS
+            self._progress_due = now + STATUS_SECONDS
             self._add(_progress_of(snapshot, now))
             self._write_status("running")
 
@@ -251,12 +247,11 @@ class RunWriter:
             classes=self._classes,
             classes_done=self._classes_done,
             **figures,
-            findings=findings[:FINDINGS_MAX],
+            findings=findings[:ITEMS_MAX],
             findings_total=len(findings),
             exit_code=exit_code,
             workers=[
-                StatusWorker(runs=each.runs, steps=each.steps, ended=each.ended)
-                for each in latest.workers[:WORKERS_MAX]
+                StatusWorker(runs=each.runs, steps=each.steps, ended=each.ended) for each in latest.workers[:ROWS_MAX]
             ],
         )
         self._replace(STATUS, self._encode(status))

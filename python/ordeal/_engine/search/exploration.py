@@ -23,9 +23,6 @@ from ordeal.result import (
     StoppedReason,
 )
 
-#: Reading the sources of a package takes some milliseconds. Later, somebody may have edited them.
-SECONDS_BEFORE_SOURCES = 0.1
-
 
 class Exploration(SearchListener):
     """Explores once, alone in this process. Listens to its own search and triage."""
@@ -81,7 +78,8 @@ class Exploration(SearchListener):
 
     def run_made(self) -> None:
         """Read the sources early, but not before the runs that find most bugs."""
-        if monotonic() - self._started > SECONDS_BEFORE_SOURCES:
+        # Reading the sources of a package takes some milliseconds. Later, somebody may have edited them.
+        if monotonic() - self._started > 0.1:
             self._search.setup.trace_builder.read_sources()
         if self._settings.progress is not None:
             search, elapsed = self._search, self._elapsed()

@@ -10,14 +10,13 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from types import ModuleType
 
+from ordeal._base.limits import LISTED_MAX
 from ordeal._engine.isolation.working_folder import present_folder
 
 #: What is counted: only of these exact types is it certain that to ask for their size runs no code of the user's.
 _CONTAINERS = frozenset({dict, list, set, deque, OrderedDict, defaultdict})
 _CACHE = type(lru_cache(lambda: None))
 _CLASSES = frozenset({type, ABCMeta})
-#: How many names a note has.
-NAMES_MAX = 3
 
 
 class Leftovers:
@@ -39,8 +38,8 @@ class Leftovers:
             for name, now in self._sizes()
             if now > (before := self._before.get(name, 0)) and name in self._before
         ]
-        more = f" and {len(grown) - NAMES_MAX} more" if len(grown) > NAMES_MAX else ""
-        return ", ".join(grown[:NAMES_MAX]) + more
+        more = f" and {len(grown) - LISTED_MAX} more" if len(grown) > LISTED_MAX else ""
+        return ", ".join(grown[:LISTED_MAX]) + more
 
     def _sizes(self) -> Iterator[tuple[str, int]]:
         wanted = (*self._targets, self._machine)

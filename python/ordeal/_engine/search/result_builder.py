@@ -32,8 +32,6 @@ from ordeal.result.parts import unused_remark
 
 #: The first runs, in which the core learns what the targets look like.
 WARM_UP_RUNS = _native.RunPolicy.WARM_UP_RUNS
-#: Above this share of rejected runs there is a note for the user.
-REJECTED_SHARE_MAX = 0.5
 _FILL = "fill each bundle by an initialize rule, or take its values in a rule that draws from it alone"
 
 
@@ -189,7 +187,7 @@ def _note_what_was_odd(targets: Sequence[Target], totals: Totals, gaps: Gaps) ->
     if tally.emptied:
         tally.note(f"{tally.emptied} of {tally.runs} runs ended at a draw from an empty bundle: {_FILL}.")
     rejected = tally.rejected - tally.emptied
-    if tally.runs >= WARM_UP_RUNS and rejected > REJECTED_SHARE_MAX * tally.runs:
+    if tally.runs >= WARM_UP_RUNS and rejected > 0.5 * tally.runs:
         if tally.overrun * 2 < rejected:
             lost = f"{rejected} of {tally.runs} runs were rejected by assume() or a filter"
             advice = "draw what the rules accept"

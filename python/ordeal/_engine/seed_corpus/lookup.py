@@ -8,15 +8,13 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 
+from ordeal._base.limits import FILES_MAX, LISTED_MAX
 from ordeal._base.trace_file import Trace
 from ordeal._engine.execution.bucket import place_of
 from ordeal._engine.seed_corpus.paths import seed_name, seed_paths
 from ordeal.errors import ConfigError, OrdealError
 from ordeal.result.failure import failure_id
 
-#: How many files are read at most, the newest first, and how many ids are listed.
-FILES_MAX = 2_000
-LISTED_MAX = 5
 _SUFFIXES = (".json", ".gz", ".zst", ".zip")
 
 

@@ -19,6 +19,7 @@ import hypothesis
 import msgspec
 
 import ordeal._native as _native
+from ordeal._base.limits import INPUT_BYTES_MAX
 from ordeal._base.regular_file import read_regular
 from ordeal._base.trace_file import write_atomically
 from ordeal.config.options import SnapshotKind
@@ -26,8 +27,6 @@ from ordeal.errors import StateError
 
 MAGIC = b"ordeal-state\n"
 VERSION = 8
-#: Larger files are not read, and no more than this is unpacked, in bytes.
-PACKED_SIZE_MAX = 256 * 2**20
 UNPACKED_SIZE_MAX = 1024 * 2**20
 #: So that a small file cannot fill the memory: any file may unpack to this much, and larger ones to a multiple of their
 #: size.
@@ -202,7 +201,7 @@ def read_state(path: Path) -> list[tuple[Header, bytes]]:
         StateError: the file is missing, damaged, or of an unknown version.
     """
     try:
-        frame = _read_frame(path, io.BytesIO(read_regular(path, HEAD_SIZE + PACKED_SIZE_MAX)))
+        frame = _read_frame(path, io.BytesIO(read_regular(path, HEAD_SIZE + INPUT_BYTES_MAX)))
     except FileNotFoundError as error:
         raise StateError(
             f"the state {path} does not exist", hint="write the path that `--save-state` was given, or drop `--resume`"
@@ -251,8 +250,8 @@ def _read_frame(path: Path, file: io.BytesIO) -> bytes:
             hint="resume it with the ordeal that saved it, or explore again without `--resume`",
         )
     left = file.getbuffer().nbytes - file.tell()
-    if size != left or size > PACKED_SIZE_MAX:
-        raise damaged(path, f"{size} bytes should follow its first ones, and {left} do (at most {PACKED_SIZE_MAX})")
+    if size != left or size > INPUT_BYTES_MAX:
+        raise damaged(path, f"{size} bytes should follow its first ones, and {left} do (at most {INPUT_BYTES_MAX})")
     frame = file.read(size)
     if hashlib.sha256(frame).digest() != checksum:
         raise damaged(path, "its checksum does not fit")

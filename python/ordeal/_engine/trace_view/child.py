@@ -16,6 +16,7 @@ import msgspec
 
 from ordeal._base.formatting import one_line, safe_lines
 from ordeal._base.interpreter import send_and_exit, take_request
+from ordeal._base.limits import CHILD_MEMORY_MIB, LINES_MAX, TEXT_CHARS_MAX
 from ordeal._base.regular_file import read_whole, real_path
 from ordeal._base.trace_file import Trace
 from ordeal._base.untrusted import bounded_call
@@ -32,10 +33,8 @@ from ordeal._engine.trace_view.why import Variants, likelihood, variations
 from ordeal._native import monotonic
 from ordeal.errors import OrdealError
 
-MEMORY_MIB_MAX = 4_096
-SOURCE_LINES_MAX = 60
+#: Lines of source before and after the one that failed.
 CONTEXT_LINES = 3
-TRACEBACK_CHARS_MAX = 20_000
 _STANDARD_LIBRARY = f"{real_path(sysconfig.get_path('stdlib'))}{os.sep}"
 _INSTALLED = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
 _OWN = f"{Path(__file__).parents[2]}{os.sep}"
@@ -60,7 +59,7 @@ def main() -> None:
 
 def _record(trace: Trace, request: Mapping[str, Any], answer: Callable[[TraceView], None]) -> None:
     trust(trace.test_class)
-    loaded = load_for_replay(replace(trace, max_memory=trace.max_memory or MEMORY_MIB_MAX))
+    loaded = load_for_replay(replace(trace, max_memory=trace.max_memory or CHILD_MEMORY_MIB))
     driver, replayer = loaded.driver, loaded.replayer
     driver.isolated = True
     homes = [base.__module__ for base in driver.definition.cls.__mro__]
@@ -75,7 +74,7 @@ def _record(trace: Trace, request: Mapping[str, Any], answer: Callable[[TraceVie
         view.sources = list(_sources(driver, watch, replayed))
         error = replayed.outcome.error
         if replayed.outcome.status is Status.FAILED and error is not None:
-            view.traceback = safe_lines(traceback_text(error)[-TRACEBACK_CHARS_MAX:])
+            view.traceback = safe_lines(traceback_text(error)[-TEXT_CHARS_MAX:])
         else:
             view.reason = "the trace did not fail when it was recorded"
         answer(view)
@@ -126,7 +125,7 @@ def _source(name: str, function: Callable[..., Any]) -> list[SourceView]:
     original = inspect.unwrap(function)
     lines, first = inspect.getsourcelines(original)
     file = inspect.getsourcefile(original) or ""
-    text = inspect.cleandoc("\n" + "".join(lines[:SOURCE_LINES_MAX]).expandtabs(4))
+    text = inspect.cleandoc("\n" + "".join(lines[:LINES_MAX]).expandtabs(4))
     return [SourceView(name=name, file=shown_path(file), line=first, text=safe_lines(text))]
 
 

@@ -9,13 +9,12 @@ import msgspec
 
 from ordeal._base.formatting import one_line
 from ordeal._base.interpreter import answer_of
+from ordeal._base.limits import GRACE_SECONDS, INPUT_BYTES_MAX
 from ordeal._base.trace_file import Trace
 from ordeal._engine.execution.bucket import ends_process
 from ordeal._engine.trace_view.view import TraceView
 from ordeal._engine.trace_view.watch import lanes_of
 
-SECONDS_MAX = 30.0
-ANSWER_BYTES_MAX = 2**23
 #: How long the computation of likelihoods may take; with it, the process may take that much longer.
 LIKELIHOOD_SECONDS = 5.0
 
@@ -37,7 +36,7 @@ def record_view(trace: Trace, *, likelihood: bool = True) -> TraceView:
     }
     module = "ordeal._engine.trace_view.child"
     try:
-        answer = answer_of(module, request, seconds=SECONDS_MAX + 1.75 * seconds, bytes_max=ANSWER_BYTES_MAX)
+        answer = answer_of(module, request, seconds=GRACE_SECONDS + 1.75 * seconds, bytes_max=INPUT_BYTES_MAX)
         # The last whole line is the most complete answer: what follows it may have taken too long.
         lines = answer.split(b"\n")[:-1]
         if not lines:

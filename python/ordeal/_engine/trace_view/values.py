@@ -14,17 +14,14 @@ from typing import Any, override
 from hypothesis.stateful import RuleBasedStateMachine
 
 from ordeal._base.formatting import one_line
+from ordeal._base.limits import LINE_CHARS_MAX, PARTS_MAX, SHOWN_DEPTH_MAX, TEXT_CHARS_MAX
 from ordeal._base.untrusted import bounded_call, type_name
 from ordeal._engine.execution.own_names import own_names
 from ordeal._engine.execution.recorder import PLAIN, is_quick, render
 from ordeal._native import monotonic
 
-DEPTH_MAX = 6
-CHARS_MAX = 64 * 2**10
-LEAF_CHARS_MAX = 160
+#: Code of the user's that shows a state may take this long for all of it, after each step.
 SECONDS_MAX = 0.5
-#: What lies behind this many parts of a state is not compared.
-PARTS_MAX = 20_000
 #: A collection of so few plain values, and so short, is shown on one line.
 SHORT_ITEMS, SHORT_CHARS = 12, 72
 #: The method with which a machine says itself what there is to see.
@@ -90,7 +87,7 @@ class StateReader:
         for bundle, references in list(machine.bundles.items()):
             held = [names[each.name] for each in references if each.name in names]
             if held:
-                walk.visit(f"bundle {one_line(bundle)}", held, DEPTH_MAX - 1)
+                walk.visit(f"bundle {one_line(bundle)}", held, SHOWN_DEPTH_MAX - 1)
 
 
 class _Walk:
@@ -134,7 +131,7 @@ class _Walk:
         kind = type(value)
         if self._left <= 0 or (kind not in PLAIN and monotonic() > self._deadline):
             self.stop()
-        elif kind in PLAIN or depth >= DEPTH_MAX or self.is_short(value):
+        elif kind in PLAIN or depth >= SHOWN_DEPTH_MAX or self.is_short(value):
             self.leaf(path, value)
         elif (first := self._paths.setdefault(id(value), path)) != path:
             self.aliases.add(path)
@@ -173,7 +170,7 @@ class _Texts(_Walk):
     """Notes the text of each part by its path."""
 
     def __init__(self) -> None:
-        super().__init__(CHARS_MAX)
+        super().__init__(TEXT_CHARS_MAX)
         self.rows: dict[str, str] = {}
 
     @override
@@ -276,8 +273,8 @@ def leaf_text(value: Any) -> str:
     """Return the text of a value that is not looked into."""
     if is_quick(value):
         text = repr(value)  # has no characters that one_line() would escape
-        return text if len(text) <= LEAF_CHARS_MAX else one_line(text, limit=LEAF_CHARS_MAX)
+        return text if len(text) <= LINE_CHARS_MAX else one_line(text, limit=LINE_CHARS_MAX)
     if issubclass(type(value), enum.Enum):
         with suppress(AttributeError):
             return one_line(f"{type_name(type(value))}.{object.__getattribute__(value, '_name_')}")
-    return one_line(render(value), limit=LEAF_CHARS_MAX)
+    return one_line(render(value), limit=LINE_CHARS_MAX)

@@ -13,6 +13,7 @@ from typing import Any, override
 from hypothesis.stateful import RuleBasedStateMachine
 
 from ordeal._base.formatting import counted, describe_error, one_line, safe_lines
+from ordeal._base.limits import LISTED_MAX, RECORDED_CHARS_MAX, ROWS_MAX, TEXT_CHARS_MAX
 from ordeal._base.monitoring_tools import free_tool
 from ordeal._base.trace_file import SCHEDULE, Trace
 from ordeal._engine.execution.bucket import user_frames
@@ -26,8 +27,6 @@ from ordeal.faults import Fault
 from ordeal.simulate.errors import SimulationError
 from ordeal.simulate.runtime.decisions import Decided
 
-EVENTS_MAX = 500
-
 #: For which task or node something was decided, what, where, and in which step of a machine, 0 for none.
 Decision = tuple[str, str, str, int]
 
@@ -40,7 +39,7 @@ def lanes_of(trace: Trace) -> list[LaneEvent]:
     step = trace.steps[0]
     labels, texts = step.choices[SCHEDULE][::2], step.draws
     found: list[Decision] = []
-    for number, label in enumerate(labels[:EVENTS_MAX]):
+    for number, label in enumerate(labels[:ROWS_MAX]):
         try:
             decided = Decided.from_label(label, 0)
         except SimulationError:
@@ -59,10 +58,6 @@ def lanes_between(found: Sequence[Decision]) -> list[LaneEvent]:
     ]
 
 
-OUTPUT_CHARS_MAX = 2_000
-SWALLOWED_MAX = 5
-#: What is shown of all steps together; the steps after that have only their names and arguments.
-CHANGES_CHARS_MAX = 2**20
 _MONITORING = sys.monitoring
 _EVENTS = _MONITORING.events
 
@@ -85,7 +80,8 @@ class ReplayWatch(RunRecorder):
         self._own_files = own_files
         self._state: dict[str, str] = {}
         self._machine_now: RuleBasedStateMachine | None = None
-        self._left = CHANGES_CHARS_MAX
+        # Once this much is shown of all steps together, further ones have only their names and arguments.
+        self._left = 10 * TEXT_CHARS_MAX
         self._output = io.StringIO()
         self._lines: list[tuple[str, int]] = []
         self._raised: dict[int, tuple[BaseException, str]] = {}
@@ -132,7 +128,7 @@ class ReplayWatch(RunRecorder):
     @override
     def decided(self, text: str, actor: str, site: str, noun: str) -> None:
         super().decided(text, actor, site, noun)
-        if text and len(self.decisions) < EVENTS_MAX:
+        if text and len(self.decisions) < ROWS_MAX:
             self.decisions.append((actor, text, site, len(self.steps)))
 
     @override
@@ -179,10 +175,10 @@ class ReplayWatch(RunRecorder):
         new_lines = sorted(set(self._lines))
         view.new_lines = [CodeSpot(shown_path(file), line, code_at(file, line)) for file, line in new_lines[:40]]
         view.new_lines_more = max(0, len(new_lines) - 40)
-        view.output = safe_lines(self._output.getvalue()[:OUTPUT_CHARS_MAX])
+        view.output = safe_lines(self._output.getvalue()[:RECORDED_CHARS_MAX])
         chain = _chain_of(error)
         for raised, place in self._raised.values():
-            if id(raised) not in chain and len(view.swallowed) < SWALLOWED_MAX:
+            if id(raised) not in chain and len(view.swallowed) < LISTED_MAX:
                 view.swallowed.append(Swallowed(describe_error(raised), place))
         self._raised.clear()
         if self._left > 0:
@@ -199,7 +195,7 @@ class ReplayWatch(RunRecorder):
         return _MONITORING.DISABLE
 
     def _raise(self, code: CodeType, _offset: int, error: BaseException) -> None:
-        if code.co_filename in self._own_files and len(self._raised) < 10 * SWALLOWED_MAX:
+        if code.co_filename in self._own_files and len(self._raised) < 10 * LISTED_MAX:
             # Where the program raised it, or where it called the fault that did.
             frames = user_frames(error)
             place = f"{shown_path(frames[-1][0].co_filename)}:{frames[-1][1]}" if frames else ""

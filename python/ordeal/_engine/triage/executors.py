@@ -8,6 +8,7 @@ from enum import Enum
 import msgspec
 
 import ordeal._native as _native
+from ordeal._base.limits import LOOK_SECONDS
 from ordeal._engine.isolation.channel import Channel, ChannelError
 from ordeal._engine.isolation.child import Child, wait_for
 from ordeal._engine.isolation.working_folder import WorkingFolder
@@ -17,8 +18,6 @@ from ordeal._engine.triage.messages import Message, pack_message, unpack_message
 from ordeal._engine.triage.setup import JobContext, ReplaySetup
 from ordeal._native import monotonic
 from ordeal.errors import OrdealError
-
-TICK_SECONDS = 0.05
 
 
 class JobEnd(Enum):
@@ -92,7 +91,7 @@ class OwnProcesses:
                 for running in list(self._running):
                     self._poll(running)
                 if self._running:
-                    wait_for([running.child for running in self._running], TICK_SECONDS)
+                    wait_for([running.child for running in self._running], LOOK_SECONDS)
         finally:
             self.close()
 

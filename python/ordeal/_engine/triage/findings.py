@@ -11,6 +11,7 @@ import msgspec.structs
 
 import ordeal._native as _native
 from ordeal._base.formatting import describe_error, one_line
+from ordeal._base.limits import TRIES_MAX
 from ordeal._base.rule_timeout import RuleTimeoutError
 from ordeal._base.untrusted import error_message, type_name
 from ordeal._engine.execution.bucket import (
@@ -29,8 +30,6 @@ from ordeal.result.failure import failure_id
 BUCKETS_MAX = 1_000
 #: How many steps that break an invariant at one place get separate buckets; others count with the first of them.
 SIBLINGS_MAX = 32
-#: How often the same failure may turn out to be a copy's fault before it is no longer tried.
-UNFAITHFUL_MAX = 3
 #: What separates the place of a failure from the text that names it.
 _BY_TEXT = " [known as "
 #: Run 0 of an exploration is not a run but the replay of a seed.
@@ -156,7 +155,7 @@ class Findings:
         they end their process. A rule that ``took_limit`` need not take it again: it does so when it is minimal.
         """
         tries = self._unfaithful.get(finding.bucket, 0)
-        if len(self) >= BUCKETS_MAX or tries >= UNFAITHFUL_MAX:
+        if len(self) >= BUCKETS_MAX or tries >= TRIES_MAX:
             return Confirmation.DROPPED
         replays = (replayer or self._replayer).confirm(finding.tape, took_limit=took_limit)
         seen = [replayed.bucket for replayed in replays]

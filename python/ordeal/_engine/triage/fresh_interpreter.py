@@ -18,8 +18,9 @@ import msgspec
 import msgspec.structs
 
 import ordeal._native as _native
-from ordeal._base.formatting import JSON_MESSAGE_CHARS_MAX, counted, one_line
+from ordeal._base.formatting import counted, one_line
 from ordeal._base.interpreter import finish, private_streams, start, start_code
+from ordeal._base.limits import GRACE_SECONDS, MESSAGE_CHARS_MAX, TRIES_MAX
 from ordeal._base.trace_file import Trace
 from ordeal._engine.coverage.targets import Target, resolve_targets
 from ordeal._engine.execution.bucket import is_in_bucket
@@ -36,12 +37,6 @@ from ordeal.result import Failure
 
 #: Time limit for importing the class, added to that of each replay.
 IMPORT_SECONDS_MAX = 10.0
-#: A thousand of these are about the longest time that poll() can wait.
-REPLAY_SECONDS_MAX = 1_800.0
-#: Time limit for starting the interpreter and importing ordeal.
-START_SECONDS_MAX = 30.0
-#: A rule ends at up to 1.25 times its limit, and its teardown may take as long.
-RULE_LIMITS = 2.5
 
 LEFT_OVER = (
     "something outside the machine (a module global, a file) is left over from earlier runs, "
@@ -92,7 +87,9 @@ class FreshInterpreter:
         self._arguments = list(sys.argv)
         self._target_modules = list(target_modules)
         self._rule_timeout = rule_timeout
-        self._seconds = min(seconds + IMPORT_SECONDS_MAX + max(0.0, rule_timeout) * RULE_LIMITS, REPLAY_SECONDS_MAX)
+        # A rule ends at up to 1.25 times its limit, and its teardown may take as long.
+        # A thousand of these are about the longest time that poll() can wait.
+        self._seconds = min(seconds + IMPORT_SECONDS_MAX + max(0.0, rule_timeout) * 2.5, 1800.0)
         self._folder = present_folder()
 
     def replay(self, traces: Sequence[Trace], *, hung: Container[int] = ()) -> list[FreshReplay]:
@@ -122,7 +119,7 @@ class FreshInterpreter:
         command = [sys.executable or "", *options, *_START, *self._path]
         try:
             process = start(command, pipes=["stdin", "stdout"], folder=self._folder, environment=self._environment)
-            output, _ = finish(process, request, seconds=START_SECONDS_MAX + len(traces) * self._seconds)
+            output, _ = finish(process, request, seconds=GRACE_SECONDS + len(traces) * self._seconds)
         except (OSError, ValueError) as error:
             return [FreshReplay(None, f"it cannot be started ({one_line(str(error))})")] * len(traces)
         answers = [FreshReplay(None, "it ended without an answer")] * len(traces)
@@ -179,8 +176,6 @@ def confirm_fresh(
 # ---------------------------------------------------------------------------------------------------------------------
 # In the new process, which replays each trace in a fork
 
-#: After this many that do not end, the others would not end either.
-HANGING_MAX = 3
 
 GIVEN_UP = {"reason": "others before it took too long"}
 
@@ -213,7 +208,7 @@ def main(path: Sequence[str]) -> None:
     hanging = 0
     for number, line in enumerate(requests):
         answer = GIVEN_UP
-        if hanging < HANGING_MAX:
+        if hanging < TRIES_MAX:
             answer, is_late = _replay_apart(line, settings)
             hanging += is_late
         answers.write(json.dumps({**answer, "number": number}).encode() + b"\n")
@@ -241,7 +236,7 @@ def _replay(line: bytes, settings: ReplaySettings) -> dict[str, str]:
         with loaded.running(), loaded.replayer.glancing() if request.hung else nullcontext():
             replayed = loaded.replayer.run(loaded.tape)
     except OrdealError as error:
-        return {"reason": error.message[:JSON_MESSAGE_CHARS_MAX]}
+        return {"reason": error.message[:MESSAGE_CHARS_MAX]}
     failed = replayed.outcome.error
     if not replayed.bucket or failed is None:
         return {"status": ReplayStatus.NOT_REPRODUCED.value}

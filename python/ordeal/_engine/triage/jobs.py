@@ -43,11 +43,6 @@ from ordeal.result.parts import broken_invariant
 Send = Callable[[Message], object]
 Job = Callable[[JobContext, Send], None]
 
-#: How many candidates show whether a seed was shrunk before.
-PROBES = 64
-#: How often a flaky failure is replayed, to say how often it comes back.
-FLAKY_REPLAYS = 10
-
 
 def kept(what: str, work: Job) -> Job:
     """Return ``work`` protected from a failed check of the core, which then only loses what was not reported."""
@@ -174,7 +169,8 @@ def triage_finding(
 def _comes_back(replayer: Replayer, finding: Finding, deadline: float) -> bool:
     """Count in how many replays a flaky finding fails again; return whether those are most, so that it can shrink."""
     replays, again = 0, 0
-    while replays < FLAKY_REPLAYS and not finding.is_timeout and monotonic() < deadline:
+    # Ten replays say how often a flaky failure comes back.
+    while replays < 10 and not finding.is_timeout and monotonic() < deadline:
         replays += 1
         again += falls_into(replayer.run(finding.tape).bucket, finding.bucket)
     if replays:
@@ -338,7 +334,8 @@ def _shrink(
 def _resists(replayer: Replayer, finding: Finding) -> bool:
     """Return True if the first candidates all fail to shrink it: most seeds were shrunk before they were saved."""
     shrinker = _native.Shrinker(finding.tape)
-    for _ in range(PROBES):
+    # So few candidates show whether a seed was shrunk before.
+    for _ in range(64):
         candidate = shrinker.candidate()
         if candidate is None:
             break

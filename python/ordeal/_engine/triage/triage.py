@@ -51,8 +51,6 @@ from ordeal.result import Failure, NoteKind, SeedOutcome, SeedStatus
 
 #: Time limit besides shrinking: to start a process, run a trace a few times, and record it.
 SLACK_SECONDS = 1.0
-#: Time limit for making entries for plain pytest, which runs each failure under Hypothesis.
-DATABASE_SECONDS = 20.0
 
 
 class Others(Protocol):
@@ -354,9 +352,8 @@ class Triage:
             assert isinstance(message, NotInDatabase)
             self._listener.note(message.reason)
 
-        self._run_one(
-            fill_database(steady), on_message, "Not all failures were saved for plain pytest", DATABASE_SECONDS
-        )
+        # Each failure runs under Hypothesis to make its entry.
+        self._run_one(fill_database(steady), on_message, "Not all failures were saved for plain pytest", 20.0)
 
     def save_again(self, failures: Sequence[Failure]) -> None:
         """Write missing seeds of the failures again, when no code of the user's runs any more."""

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ordeal._base.formatting import counted, percent
+from ordeal._base.limits import ROWS_MAX
 from ordeal._engine.runs.events import (
     ClassDone,
     ClassStarted,
@@ -24,11 +25,7 @@ from ordeal._engine.runs.events import (
 )
 from ordeal._engine.runs.folder import RESULT, goes_on, read_events, read_status, run_folders
 from ordeal._report.html.chart import Mark, Point, coverage_chart
-
-#: The most rows of a kind on a page; the report has all of them.
-ROWS_MAX = 200
-#: More marks than this hide the curve.
-MARKS_MAX = 30
+from ordeal._report.html.page import MARKS_MAX
 
 
 @dataclass(slots=True)

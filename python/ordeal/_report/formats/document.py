@@ -11,15 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from ordeal._base.formatting import counted, printable
+from ordeal._base.limits import LINE_CHARS_MAX, MESSAGE_CHARS_MAX, TEXT_CHARS_MAX
 from ordeal._base.trace_file import write_atomically
 
 Finding = Mapping[str, Any]
 Result = Mapping[str, Any]
-
-#: Longer texts are cut.
-TEXT_CHARS_MAX = 65_536
-LINE_CHARS_MAX = 500
-NAME_CHARS_MAX = 200
 
 
 def contained(text: object, limit: int = TEXT_CHARS_MAX) -> str:
@@ -28,7 +24,7 @@ def contained(text: object, limit: int = TEXT_CHARS_MAX) -> str:
     return safe if len(safe) <= limit else f"{safe[: limit - 3]}..."
 
 
-def line(text: object, limit: int = LINE_CHARS_MAX) -> str:
+def line(text: object, limit: int = MESSAGE_CHARS_MAX) -> str:
     """Return a text on one line, its control characters escaped."""
     return contained(str(text)[: limit + 1].replace("\t", " ").replace("\n", "\\n"), limit)
 
@@ -47,7 +43,7 @@ def findings_of(document: Mapping[str, Any]) -> Iterator[tuple[Result, Finding]]
 
 def headline(finding: Finding) -> str:
     """Return the type and the first line of the message, or of what was asserted where there is none."""
-    kind = line(finding.get("error_type") or "failure", NAME_CHARS_MAX)
+    kind = line(finding.get("error_type") or "failure", LINE_CHARS_MAX)
     asserted = [str(each) for each in (finding.get("place") or {}).get("asserted") or ()]
     message = str(finding.get("error_message") or "")[:4096].strip() or "".join(asserted[:1])
     first = message.partition("\n")[0]
@@ -61,7 +57,7 @@ def status_of(finding: Finding) -> str:
 
 def id_of(finding: Finding) -> str:
     """Return the short name of a failure, which is the same in each exploration."""
-    return line(finding.get("id") or finding.get("bucket") or "", NAME_CHARS_MAX)
+    return line(finding.get("id") or finding.get("bucket") or "", LINE_CHARS_MAX)
 
 
 def fingerprint(finding: Finding) -> str:
@@ -72,7 +68,7 @@ def fingerprint(finding: Finding) -> str:
 
 def steps_of(finding: Finding) -> list[str]:
     """Return the names of the steps, in order."""
-    return [line(step, NAME_CHARS_MAX) for step in finding.get("rule_log", ()) if not str(step).startswith("[swarm ")]
+    return [line(step, LINE_CHARS_MAX) for step in finding.get("rule_log", ()) if not str(step).startswith("[swarm ")]
 
 
 def size_of(finding: Finding) -> str:
@@ -115,7 +111,7 @@ def faults_of(finding: Finding) -> list[str]:
     """Return the faults that the failure needs; those that were on if it is not known which."""
     needed = finding.get("necessary_faults")
     names = finding.get("active_faults", ()) if needed is None else [name for name, is_so in needed.items() if is_so]
-    return [line(name, NAME_CHARS_MAX) for name in names]
+    return [line(name, LINE_CHARS_MAX) for name in names]
 
 
 def details(finding: Finding) -> list[str]:
@@ -128,12 +124,12 @@ def details(finding: Finding) -> list[str]:
             shown.append(line(f"{word}: {at['file']}:{at['line']} in {at['function']}{kind}"))
     shown += [line(text) for text in place.get("asserted", ())]
     listed = (
-        ("Broken by", ", ".join(line(each, NAME_CHARS_MAX) for each in finding.get("broken_by", ()))),
+        ("Broken by", ", ".join(line(each, LINE_CHARS_MAX) for each in finding.get("broken_by", ()))),
         ("Faults", ", ".join(faults_of(finding))),
         ("Steps", " -> ".join(steps_of(finding))),
         ("Flaky", line(finding.get("flaky_reason") or "")),
     )
-    shown += [contained(f"{word}: {text}", 10 * LINE_CHARS_MAX) for word, text in listed if text]
+    shown += [contained(f"{word}: {text}", 10 * MESSAGE_CHARS_MAX) for word, text in listed if text]
     count = finding.get("count") or 0
     return shown + ([f"Seen: in {count} runs"] if count > 1 else [])
 
@@ -171,7 +167,7 @@ def clean(value: Any) -> Any:
     if isinstance(value, str):
         return contained(value)
     if isinstance(value, Mapping):
-        return {contained(key, LINE_CHARS_MAX): clean(each) for key, each in value.items()}
+        return {contained(key, MESSAGE_CHARS_MAX): clean(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
         return [clean(each) for each in value]
     return value

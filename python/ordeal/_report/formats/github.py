@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ordeal._base.formatting import counted
+from ordeal._base.limits import LINES_MAX, LISTED_MAX
 from ordeal._report.formats.document import (
     Finding,
     details,
@@ -23,10 +24,6 @@ from ordeal._report.formats.document import (
     results_of,
     save,
 )
-
-#: GitHub shows ten of a kind for each step; the last one counts the rest.
-ERRORS_MAX = 10
-_MESSAGE_LINES_MAX = 20
 
 
 def write(document: Mapping[str, Any], folder: Path, _run: Path | None) -> Path:
@@ -43,7 +40,7 @@ def annotation_lines(document: Mapping[str, Any]) -> str:
 
 def limited(kind: str, title: str, found: Sequence[Any], annotate: Callable[[Any], str], more: str) -> Iterator[str]:
     """Yield an annotation for each; of more than GitHub shows, the last one counts the rest."""
-    shown = found if len(found) <= ERRORS_MAX else found[: ERRORS_MAX - 1]
+    shown = found if len(found) <= LISTED_MAX else found[: LISTED_MAX - 1]
     yield from map(annotate, shown)
     if left := len(found) - len(shown):
         yield annotation(kind, {"title": title}, f"and {counted(left, more)}: see the report")
@@ -52,13 +49,13 @@ def limited(kind: str, title: str, found: Sequence[Any], annotate: Callable[[Any
 def _error(finding: Finding) -> str:
     at = own_line(finding)
     place = {} if at is None else {"file": _from_workspace(str(at["file"])), "line": str(at["line"])}
-    described = [*details(finding), replay(finding)][:_MESSAGE_LINES_MAX]
+    described = [*details(finding), replay(finding)][:LINES_MAX]
     message = "\n".join([headline(finding), *filter(None, described)])
     return annotation("error", {**place, "title": f"ordeal {id_of(finding)}".strip()}, message)
 
 
 def _warnings(document: Mapping[str, Any]) -> Iterator[str]:
-    for result in results_of(document)[:ERRORS_MAX]:
+    for result in results_of(document)[:LISTED_MAX]:
         if result.get("inconclusive") and not result.get("failures"):
             message = f"{line(result['test_class'])}: {line(result['inconclusive'].get('reason', ''))}"
             yield annotation("warning", {"title": "ordeal: inconclusive"}, message)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from ordeal._base.limits import LISTED_MAX
 from ordeal._base.trace_file import Trace, write_atomically
 from ordeal._engine.runs.events import SessionBegun
 from ordeal._engine.runs.folder import RUNS_PATH, read_events, run_folders
@@ -15,10 +16,6 @@ from ordeal._report.html.page import render_page
 from ordeal.errors import OrdealError
 
 FILE = "report.html"
-#: The most failures that are recorded; each takes some seconds.
-VIEWS_MAX = 12
-#: The most of these with the likelihood of their failure after each step.
-LIKELIHOODS_MAX = 6
 
 
 def write(document: Mapping[str, Any], folder: Path, run: Path | None = None) -> Path:
@@ -44,9 +41,9 @@ def record_views(document: Mapping[str, Any]) -> dict[str, TraceView]:
     for result in document["results"]:
         for failure in result["failures"]:
             path = failure.get("trace_path") or failure.get("seed_path")
-            if path is None or failure["id"] in views or len(views) >= VIEWS_MAX:
+            if path is None or failure["id"] in views or len(views) >= LISTED_MAX:
                 continue
-            views[failure["id"]] = _recorded(path, likelihood=len(views) < LIKELIHOODS_MAX)
+            views[failure["id"]] = _recorded(path, likelihood=len(views) < LISTED_MAX // 2)
     return views
 
 

@@ -12,8 +12,8 @@ from typing import Any
 
 from junitparser import Error, Failure, JUnitXml, TestCase, TestSuite
 
+from ordeal._base.limits import LINE_CHARS_MAX
 from ordeal._report.formats.document import (
-    NAME_CHARS_MAX,
     Finding,
     Result,
     contained,
@@ -39,7 +39,7 @@ def write(document: Mapping[str, Any], folder: Path, _run: Path | None) -> Path:
 
 
 def _suite(result: Result) -> TestSuite:
-    suite = TestSuite(line(result["test_class"], NAME_CHARS_MAX))
+    suite = TestSuite(line(result["test_class"], LINE_CHARS_MAX))
     suite.add_property("seed", line(result.get("rng_seed", "")))
     for finding in result.get("failures", ()):
         suite.add_property(f"finding {id_of(finding)}", status_of(finding))
@@ -60,7 +60,7 @@ def _cases(result: Result) -> Iterator[TestCase]:
 
 
 def _case(result: Result, name: str) -> TestCase:
-    return TestCase(name, classname=line(result["test_class"], NAME_CHARS_MAX), time=0)
+    return TestCase(name, classname=line(result["test_class"], LINE_CHARS_MAX), time=0)
 
 
 def _explored(result: Result) -> TestCase:
@@ -78,7 +78,7 @@ def _explored(result: Result) -> TestCase:
 
 def _finding(result: Result, finding: Finding) -> TestCase:
     case = _case(result, f"{id_of(finding)} {headline(finding)}".strip())
-    failure = Failure(headline(finding), line(finding.get("error_type") or "failure", NAME_CHARS_MAX))
+    failure = Failure(headline(finding), line(finding.get("error_type") or "failure", LINE_CHARS_MAX))
     message = contained(finding.get("error_message") or "")
     failure.text = "\n".join(filter(None, [message, *details(finding), replay(finding)]))
     case.result = [failure]
@@ -87,7 +87,7 @@ def _finding(result: Result, finding: Finding) -> TestCase:
 
 
 def _seed(result: Result, seed: Mapping[str, Any]) -> TestCase:
-    case = _case(result, f"saved failure {line(seed.get('name', ''), NAME_CHARS_MAX)}")
+    case = _case(result, f"saved failure {line(seed.get('name', ''), LINE_CHARS_MAX)}")
     status, message = line(seed.get("status", "")), contained(seed.get("message") or "")
     if status in ("reproduced", "fails_differently"):
         failure = Failure(message.partition("\n")[0], status)

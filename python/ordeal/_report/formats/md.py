@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from ordeal._base.formatting import counted
+from ordeal._base.limits import LISTED_MAX, MESSAGE_CHARS_MAX, ROWS_MAX, TEXT_CHARS_MAX
 from ordeal._report.formats.document import (
-    LINE_CHARS_MAX,
     Finding,
     Result,
     contained,
@@ -29,9 +29,6 @@ from ordeal._report.formats.document import (
 
 #: GitHub drops a summary of more than a mebibyte.
 BYTES_MAX = 1_000_000
-_PROGRAM_CHARS_MAX = 8_192
-_ROWS_MAX = 100
-_SHORT_MAX = 20
 
 
 def write(document: Mapping[str, Any], folder: Path, _run: Path | None) -> Path:
@@ -72,14 +69,14 @@ def _table(findings: list[tuple[Result, Finding]]) -> str:
     rows += [
         f"| {status_of(finding)} | {cell(headline(finding))} | {cell(id_of(finding))} | {size_of(finding)} "
         f"| {cell(where(finding))} |"
-        for _, finding in findings[:_ROWS_MAX]
+        for _, finding in findings[:ROWS_MAX]
     ]
-    rows += [f"| | {len(findings) - _ROWS_MAX} more | | | |"] * (len(findings) > _ROWS_MAX)
+    rows += [f"| | {len(findings) - ROWS_MAX} more | | | |"] * (len(findings) > ROWS_MAX)
     return "\n".join(rows) + "\n"
 
 
 def _finding(result: Result, finding: Finding) -> str:
-    program = contained(finding.get("program", ""), _PROGRAM_CHARS_MAX)
+    program = contained(finding.get("program", ""), TEXT_CHARS_MAX)
     shown = [f"- {_code(text)}" for text in [line(result["test_class"]), *details(finding)]]
     parts = [f"\n### {_code(headline(finding))}\n", "\n".join(shown), ""]
     parts[-1:] = [fenced(program, "python")] if program.strip() else [""]
@@ -96,16 +93,16 @@ def _classes(document: Mapping[str, Any]) -> Iterator[str]:
 def _remarks(result: Result) -> Iterator[str]:
     if result.get("inconclusive"):
         yield f"Inconclusive: {_code(line(result['inconclusive'].get('reason', '')))}"
-    for known in result.get("known", ())[:_SHORT_MAX]:
+    for known in result.get("known", ())[:LISTED_MAX]:
         what = line(f"{known.get('error_type')}: {known.get('error_message')}")
         yield f"Known, not reported, {counted(known.get('count', 0), 'run')}: {_code(what)}"
-    for note in result.get("notes", ())[:_SHORT_MAX]:
+    for note in result.get("notes", ())[:LISTED_MAX]:
         yield f"Note: {_code(line(note))}"
     gaps = ((result.get("telemetry") or {}).get("behavior") or {}).get("coverage_gaps", ())
-    for gap in gaps[:_SHORT_MAX]:
+    for gap in gaps[:LISTED_MAX]:
         yield f"Not reached: {_code(line(f'{gap["file"]}:{gap["line"]} {gap["code"]}'))}"
-    if len(gaps) > _SHORT_MAX:
-        yield f"{len(gaps) - _SHORT_MAX} more branches were not reached."
+    if len(gaps) > LISTED_MAX:
+        yield f"{len(gaps) - LISTED_MAX} more branches were not reached."
 
 
 def _code(text: str) -> str:
@@ -117,7 +114,7 @@ def _code(text: str) -> str:
 
 def cell(text: str) -> str:
     """Return a text for a cell of a table, as code."""
-    return _code(text[:LINE_CHARS_MAX]).replace("|", "\\|")
+    return _code(text[:MESSAGE_CHARS_MAX]).replace("|", "\\|")
 
 
 def fenced(text: str, language: str) -> str:

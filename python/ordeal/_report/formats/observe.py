@@ -12,8 +12,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from ordeal._base.limits import MESSAGE_CHARS_MAX
+from ordeal._engine.search.run_loop import KEPT_MAX
 from ordeal._report.formats.document import (
-    LINE_CHARS_MAX,
     Finding,
     Result,
     clean,
@@ -31,7 +32,6 @@ from ordeal._report.formats.document import (
 
 #: Where Tyche looks, below any folder.
 FOLDER = ".hypothesis/observed"
-_KEPT_MAX = 500
 
 
 def write(document: Mapping[str, Any], folder: Path, _run: Path | None) -> Path:
@@ -45,7 +45,7 @@ def write(document: Mapping[str, Any], folder: Path, _run: Path | None) -> Path:
 
 def _records(result: Result, start: float) -> Iterator[dict[str, Any]]:
     common = {"run_start": start, "property": line(result["test_class"])}
-    for kept in result.get("kept_runs", ())[:_KEPT_MAX]:
+    for kept in result.get("kept_runs", ())[:KEPT_MAX]:
         yield {**common, **_test_case(result, kept, "passed", "")}
     for finding in result.get("failures", ()):
         yield {**common, **_test_case(result, finding, "failed", headline(finding))}
@@ -69,7 +69,7 @@ def _test_case(result: Result, run: Finding, status: str, reason: str) -> dict[s
 
 
 def _features(run: Finding, steps: list[str]) -> dict[str, Any]:
-    counts = Counter(step[:LINE_CHARS_MAX] for step in steps)
+    counts = Counter(step[:MESSAGE_CHARS_MAX] for step in steps)
     features: dict[str, Any] = {"steps": len(steps), "faults": len(faults_of(run))}
     if "edges_discovered" in run:
         features["new edges"] = run["edges_discovered"]

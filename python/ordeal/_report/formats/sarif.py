@@ -33,8 +33,6 @@ from ordeal._report.formats.document import (
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 #: GitHub shows no more.
 RESULTS_MAX = 5_000
-_STEPS_MAX = 1_000
-_SOURCE_BYTES_MAX = 1 << 20
 _KINDS = {
     "rule": "A rule of the machine failed",
     "initialize": "The first step of the machine failed",
@@ -108,7 +106,7 @@ def _code_flows(result: Result, finding: Finding, rule_lines: _RuleLines) -> lis
     defined = rule_lines(file, str(result["test_class"]).partition(":")[2])
     places = [
         (defined.get(name.partition("(")[0], at["line"]), f"{number}. {name}")
-        for number, name in enumerate(steps_of(finding)[:_STEPS_MAX], start=1)
+        for number, name in enumerate(steps_of(finding)[:1_000], start=1)
     ]
     places.append((at["line"], headline(finding)))
     locations = [{"location": {**location(file, number), "message": {"text": text}}} for number, text in places]
@@ -118,7 +116,7 @@ def _code_flows(result: Result, finding: Finding, rule_lines: _RuleLines) -> lis
 def _rule_lines(file: str, class_name: str) -> dict[str, int]:
     """Return the lines of the methods of a class by their names; nothing for a file that cannot be read."""
     try:
-        tree = ast.parse(read_whole(file, _SOURCE_BYTES_MAX))
+        tree = ast.parse(read_whole(file))
     except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
         return {}
     body: list[ast.stmt] = tree.body

@@ -9,6 +9,7 @@ from math import ceil, floor, log10
 from typing import Any
 
 from ordeal._base.formatting import short_names
+from ordeal._base.limits import ROWS_MAX
 
 #: No eye distinguishes more points than this.
 POINTS_MAX = 160
@@ -85,10 +86,6 @@ def thinned(points: Sequence[Point]) -> list[Point]:
     return [*points[:-1:stride], points[-1]]
 
 
-#: A table with more rules than this is not read; the JSON report has all.
-RULES_MAX = 100
-
-
 def rule_heat(rules: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return the table of the rules of a result; empty without rules.
 
@@ -98,12 +95,12 @@ def rule_heat(rules: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         return {}
     faults = [cell["fault"] for cell in rules[0]["cells"] if cell["fault"] is not None]
     shown = sorted(rules, key=lambda rule: (_ran(rule), -max(int(cell["failures"]) for cell in rule["cells"])))[
-        :RULES_MAX
+        :ROWS_MAX
     ]
     rows = [{"name": rule["name"], "cells": [_cell(cell, rule) for cell in rule["cells"]]} for rule in shown]
     columns = [{"name": "no fault", "title": ""}]
     columns += [{"name": short, "title": name} for short, name in zip(short_names(faults), faults, strict=True)]
-    return {"columns": columns, "rows": rows, "more": max(0, len(rules) - RULES_MAX)}
+    return {"columns": columns, "rows": rows, "more": max(0, len(rules) - ROWS_MAX)}
 
 
 def _ran(rule: Mapping[str, Any]) -> bool:

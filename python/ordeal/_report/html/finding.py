@@ -8,13 +8,11 @@ from functools import cache
 from typing import Any
 
 from ordeal._base.formatting import counted, percent, short_names
+from ordeal._base.limits import LINES_MAX, LISTED_MAX, TEXT_CHARS_MAX
 from ordeal._engine.trace_view.view import LaneEvent, PartChange, SourceView, StepView, TraceView
 from ordeal._report.formats.document import headline
 from ordeal.result.failure import replay_command
 from ordeal.result.parts import asserted_label
-
-#: Longer texts are shown without colours.
-CHARS_MAX = 20_000
 
 
 @cache
@@ -28,7 +26,7 @@ def _parts() -> tuple[Any, Any, Any]:
 def highlighted(text: str, *, first: int = 0, mark: int = 0) -> Any:
     """Return Python source as safe HTML: with line numbers from ``first``, and the line ``mark`` marked, if given."""
     markup = importlib.import_module("markupsafe").Markup
-    if len(text) > CHARS_MAX:
+    if len(text) > TEXT_CHARS_MAX:
         html = str(importlib.import_module("markupsafe").escape(text))
     else:
         highlight, lexer, formatter = _parts()
@@ -44,15 +42,8 @@ def highlighted(text: str, *, first: int = 0, mark: int = 0) -> Any:
     return markup("\n".join(numbered))
 
 
-#: The most steps that show the whole state after them; of longer traces only the changes are shown.
-STATES_MAX = 30
-STATE_ROWS_MAX = 60
-CHANGES_MAX = 40
-LONG_STEPS = 60
 #: So much text a trace may take on the page before its steps get brief.
 BUDGET_CHARS = 400_000
-#: The most tasks and nodes of a simulated world that have a column.
-LANES_MAX = 12
 
 Row = Mapping[str, Any]
 
@@ -192,7 +183,7 @@ def lane_table(events: Sequence[LaneEvent]) -> dict[str, Any]:
     What leads from one lane to another is an arrow from the event to the column of the other. Of many lanes, those with
     the first events have columns.
     """
-    names = list(dict.fromkeys(name for event in events for name in (event.lane, event.to) if name))[:LANES_MAX]
+    names = list(dict.fromkeys(name for event in events for name in (event.lane, event.to) if name))[:LISTED_MAX]
     shown = [event for event in events if event.lane in names]
     rows = [_lane_row(event, names) for event in shown]
     of_steps = any(event.step for event in shown)
@@ -219,21 +210,21 @@ def _lane_row(event: LaneEvent, names: Sequence[str]) -> list[dict[str, str]]:
 def _steps(view: TraceView) -> dict[str, Any]:
     lanes = list(dict.fromkeys(name for step in view.steps for name in step.faults_on))
     shown = dict(zip(lanes, short_names(lanes), strict=True))
-    states = view.states() if len(view.steps) <= STATES_MAX else []
+    states = view.states() if len(view.steps) <= LINES_MAX else []
     left = BUDGET_CHARS
     steps = []
     for number, step in enumerate(view.steps):
         values = _step(step, shown, states[number] if states and left > 0 else {}, number + 1 in view.decided_at)
-        if len(view.steps) > LONG_STEPS:
+        if len(view.steps) > LINES_MAX:
             values["marks"] = _few(values["marks"])
             values["new_lines"] = values["new_lines"][:3]
             values["changes"] = values["changes"][:10]
         left -= sum(len(row["path"]) + len(row["text"]) + 60 for row in values["state"])
         steps.append(values)
-    start = [{"path": path, "text": text} for path, text in list(view.start.items())[:STATE_ROWS_MAX]]
+    start = [{"path": path, "text": text} for path, text in list(view.start.items())[:LINES_MAX]]
     return {
         "steps": steps,
-        "is_long": len(view.steps) > LONG_STEPS,
+        "is_long": len(view.steps) > LINES_MAX,
         "lanes": list(shown.values()),
         "start": start if steps else [],
     }
@@ -262,13 +253,13 @@ def _step(step: StepView, lanes: Mapping[str, str], state: Mapping[str, str], de
         "fired": step.fired,
         "decided": step.decided,
         "swallowed": [{"error": each.error, "place": each.place} for each in step.swallowed],
-        "changes": [{"path": e.path, "before": e.before, "after": e.after} for e in changes[:CHANGES_MAX]],
-        "changes_more": max(0, len(changes) - CHANGES_MAX),
+        "changes": [{"path": e.path, "before": e.before, "after": e.after} for e in changes[:LINES_MAX]],
+        "changes_more": max(0, len(changes) - LINES_MAX),
         "output": step.output,
         "new_lines": [{"place": f"{each.file}:{each.line}", "code": each.code} for each in step.new_lines],
         "new_lines_title": f"{new_lines} run for the first time in this trace",
-        "state": [{"path": path, "text": text, "changed": path in changed} for path, text in rows[:STATE_ROWS_MAX]],
-        "state_more": max(0, len(rows) - STATE_ROWS_MAX),
+        "state": [{"path": path, "text": text, "changed": path in changed} for path, text in rows[:LINES_MAX]],
+        "state_more": max(0, len(rows) - LINES_MAX),
     }
 
 

@@ -13,6 +13,7 @@ from typing import Any
 from msgspec import to_builtins
 
 from ordeal._base.formatting import counted, printable, runnable_program
+from ordeal._base.limits import ITEMS_MAX, LISTED_MAX, ROWS_MAX
 from ordeal._base.trace_file import Trace
 from ordeal._engine.runs.events import ClassStarted, Event, Found, NewEdges, Progress, SessionBegun
 from ordeal._engine.trace_view.view import TraceView
@@ -22,10 +23,7 @@ from ordeal.result.failure import failure_id
 from ordeal.result.parts import broken_invariant
 
 TEMPLATES = Path(__file__).parent / "templates"
-#: The most failures of a class that are shown with all that is known, the others as rows.
-FINDINGS_MAX = 100
-REMARKS_MAX = 20
-ROWS_MAX = 200
+#: More marks than this hide the curve.
 MARKS_MAX = 30
 #: Properties that failed come first, then those that nothing reached.
 _PROPERTY_ORDER = ("FAIL", "NOT EXERCISED", "PASS")
@@ -119,7 +117,7 @@ def _class_values(
 ) -> dict[str, Any]:
     replayed = frozenset(str(seed["path"]) for seed in result["seed_replays"])
     failures = result["failures"]
-    shown = failures[:FINDINGS_MAX]
+    shown = failures[:ITEMS_MAX]
     points, marks = _curve(result["test_class"], events)
     gaps = result["telemetry"]["behavior"]["coverage_gaps"]
     missed = [
@@ -136,8 +134,8 @@ def _class_values(
             finding_values(failure, views.get(failure["id"]), number=1000 * number + at, replayed=replayed)
             for at, failure in enumerate(shown, start=1)
         ],
-        "more": rows_of(failures[FINDINGS_MAX:]),
-        "more_title": f"{len(failures) - FINDINGS_MAX:,} more findings; `ordeal replay ID` shows one",
+        "more": rows_of(failures[ITEMS_MAX:]),
+        "more_title": f"{len(failures) - ITEMS_MAX:,} more findings; `ordeal replay ID` shows one",
         "known": [
             {
                 "id": row["id"],
@@ -178,7 +176,7 @@ def _remarks(result: Mapping[str, Any]) -> list[str]:
         names = ", ".join(f'"{name}"' for name in result["imported_modules"][:10])
         add = f" Add target_modules = [{names}] to steer the search." if names else ""
         remarks.append(f"Coverage was off, so the search was blind.{add}")
-    return [*remarks, *map(str, result["notes"][:REMARKS_MAX])]
+    return [*remarks, *map(str, result["notes"][:LISTED_MAX])]
 
 
 def _curve(test_class: str, events: Sequence[Event]) -> tuple[list[Point], list[Mark]]:

@@ -15,6 +15,7 @@ import msgspec
 
 from ordeal._base.formatting import describe_error, one_line, safe_lines
 from ordeal._base.interpreter import send_and_exit, take_request
+from ordeal._base.limits import CHILD_MEMORY_MIB
 from ordeal._base.memory_limit import limited_memory
 from ordeal._base.trace_file import Trace, TraceStep, step_text
 from ordeal._engine.execution.bucket import Bucketer, traceback_text
@@ -29,7 +30,6 @@ from ordeal._tools.compare.seen import Answer, SeenRun, SeenStep
 from ordeal.errors import MachineError, OrdealError
 from ordeal.explore import Explorer
 
-MEMORY_MIB_MAX = 4_096
 #: What is new is found in the first runs of a search: several short ones draw more that differs than a long one.
 SEARCHES = 4
 
@@ -94,7 +94,7 @@ def _seen(request: Mapping[str, Any]) -> Answer:
     driver.isolated = True
     randoms = GlobalRandoms()
     replayer = Replayer(driver, Bucketer([]), randoms)
-    with randoms.managed(), driver.watching(), limited_memory(MEMORY_MIB_MAX):
+    with randoms.managed(), driver.watching(), limited_memory(CHILD_MEMORY_MIB):
         return Answer(runs=list(_runs(request["traces"], driver, replayer)))
 
 

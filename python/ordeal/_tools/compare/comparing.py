@@ -16,14 +16,13 @@ from typing import Any
 import msgspec
 
 from ordeal._base.interpreter import answer_of
+from ordeal._base.limits import INPUT_BYTES_MAX, LISTED_MAX
 from ordeal._base.trace_file import Trace
 from ordeal._tools.compare.seen import Answer, SeenRun, SeenStep
 from ordeal.errors import ConfigError
 
 RUNS = 2000
-GROUPS_MAX = 20
 _GRACE_SECONDS = 60.0
-_ANSWER_BYTES_MAX = 1 << 28
 #: An index or a key within the path of a part of the state.
 _KEY = re.compile(r"\[(?:'[^']*'|\"[^\"]*\"|[^\]]*)\]")
 
@@ -57,7 +56,7 @@ class Version:
                 "ordeal._tools.compare.child",
                 request,
                 seconds=seconds + _GRACE_SECONDS,
-                bytes_max=_ANSWER_BYTES_MAX,
+                bytes_max=INPUT_BYTES_MAX,
                 folder=self.folder,
                 environment=environment,
             )
@@ -135,7 +134,7 @@ def compare(
             found.unsteady += 1
         elif each.group not in shortest or len(each.calls) < len(shortest[each.group][1].calls):
             shortest[each.group] = text, each
-    found.differences = pair.shrunk([*shortest.values()][:GROUPS_MAX])
+    found.differences = pair.shrunk([*shortest.values()][:LISTED_MAX])
     return found
 
 

@@ -11,24 +11,22 @@ from typing import Any, Literal
 from msgspec import to_builtins
 
 from ordeal._base.formatting import counted, one_line, percent
+from ordeal._base.limits import LISTED_MAX
 from ordeal._base.outside import NOTE
 from ordeal._base.property_text import json_properties
 from ordeal._base.untrusted import source_line
 from ordeal.result import ExplorationResult
 from ordeal.result.exploration import blind_lines
-from ordeal.result.parts import unused_remark
+from ordeal.result.parts import RUNS_TO_REMARK, unused_remark
 
 Status = Literal["ok", "warning", "error"]
 
 #: So few runs say nothing about a rule.
 RUNS_MIN = 50
-#: This many runs reach most of what can be reached.
-RUNS_LONG = 500
 #: What this many runs do not reach, only a change will.
 RUNS_MANY = 20_000
-_REJECTED_SHARE = 0.9
+#: Of fewer calls, a share says nothing.
 _CALLS_MIN = 20
-_NAMED_MAX = 5
 #: What takes this share of the time, and this many seconds each time, is worth a look.
 _SLOW_SHARE, _SLOW_SECONDS = 0.5, 0.001
 #: So is what waits for this many seconds each time.
@@ -87,7 +85,7 @@ def _or_ok(name: str, found: Iterator[Advice]) -> Iterator[Advice]:
 
 def _targets(result: Mapping[str, Any]) -> Iterator[Advice]:
     if result["target_modules"] == []:
-        imported = result["imported_modules"][:_NAMED_MAX]
+        imported = result["imported_modules"][:LISTED_MAX]
         names = ", ".join(f'"{name}"' for name in imported)
         message = "no `target_modules`: the search is blind"
         if imported:
@@ -96,7 +94,7 @@ def _targets(result: Mapping[str, Any]) -> Iterator[Advice]:
         hint = add if imported else 'name what is tested in [explorer]: `target_modules = ["myapp"]`'
         yield Advice("target modules", "warning", one_line(message, limit=400), one_line(hint, limit=400))
     if compiled := result["compiled"]:
-        names = ", ".join(compiled[:_NAMED_MAX]) + ", ..." * (len(compiled) > _NAMED_MAX)
+        names = ", ".join(compiled[:LISTED_MAX]) + ", ..." * (len(compiled) > LISTED_MAX)
         message = f"compiled, so that their code cannot be watched, and does not steer the search: {names}"
         hint = "install the package without its compiled modules, if it can do without"
         yield Advice("target modules", "warning", one_line(message, limit=400), hint)
@@ -111,7 +109,7 @@ def _rules(rules: Sequence[Mapping[str, Any]], runs: int) -> Iterator[Advice]:
             yield _never_ran(name, rule, runs)
         elif rule["starts"] < _CALLS_MIN:
             continue
-        elif rule["rejected"] >= _REJECTED_SHARE * rule["starts"]:
+        elif rule["rejected"] >= 0.9 * rule["starts"]:
             share = percent(rule["rejected"] / rule["starts"])
             message = f"{name}: `assume` rejects {share} of its {rule['starts']} calls"
             yield Advice("rules", "warning", message, "draw what the rule accepts, or write a precondition")
@@ -137,7 +135,7 @@ def _swallowed(rules: Sequence[Mapping[str, Any]], runs: int) -> Iterator[Advice
     for rule in rules:
         for kind, count in rule["swallowed"].items():
             # What the program says no with may be all that it says until a search is deep.
-            always = runs >= RUNS_LONG and count >= max(_CALLS_MIN, rule["starts"])
+            always = runs >= RUNS_TO_REMARK and count >= max(_CALLS_MIN, rule["starts"])
             if kind in _MISTAKES or always:
                 message = (
                     f"rule `{one_line(rule['name'])}` swallows {one_line(kind)} in {count} of "
@@ -152,8 +150,8 @@ def faults_without_calls(faults: Sequence[Mapping[str, Any]], runs: int, called:
     Those ``called`` by a line of the targets meet a call when the search comes there while they are on: up to
     ``RUNS_MANY`` that it has not is not a reason to look at the fault.
     """
-    for fault in faults if runs >= RUNS_LONG else ():
-        if fault["runs"] >= _NAMED_MAX and not fault["calls"]:
+    for fault in faults if runs >= RUNS_TO_REMARK else ():
+        if fault["runs"] >= 5 and not fault["calls"]:
             if runs < RUNS_MANY and fault["name"] in called:
                 continue
             message = (
@@ -275,7 +273,7 @@ def _warnings(result: ExplorationResult) -> Iterator[Advice]:
         what, _, hint = remark.partition(": ")
         yield Advice("rules", "warning", what, hint)
     yield from faults_without_calls([to_builtins(use) for use in result.faults], runs, called_faults(result))
-    if runs >= RUNS_LONG:
+    if runs >= RUNS_TO_REMARK:
         yield from properties_never_reached(json_properties(result.properties))
     if result.unconfirmed:
         what = f"{counted(result.unconfirmed, 'failure')} did not fail again from a fresh machine"

@@ -25,6 +25,7 @@ from typing import Any
 from hypothesis.errors import UnsatisfiedAssumption
 from msgspec import to_builtins
 
+from ordeal._base.limits import ITEMS_MAX, ROWS_MAX, SHOWN_DEPTH_MAX
 from ordeal._base.monitoring_tools import needed_tool
 from ordeal._base.property_text import json_properties
 from ordeal._base.untrusted import bounded_call
@@ -39,9 +40,6 @@ from ordeal.explore import Explorer
 from ordeal.result import ExplorationResult
 from ordeal.result.exploration import line_ranges
 
-_STATES_MAX = 200
-_DEPTH_MAX = 5
-_COUNTED_ITEMS_MAX = 50
 _EVENTS = sys.monitoring.events
 #: What a machine has before anything is added to it.
 _OWN = frozenset({"bundles", "invariants", "name_counter", "names_counters", "names_list", "names_to_values", "rules"})
@@ -147,7 +145,7 @@ def _callbacks(known: dict[CodeType, Uses], counts: Counts) -> dict[int, Callabl
         if code in counts.rules or code in counts.invariants:
             machine = next(iter(sys._getframe(1).f_locals.values()), None)
             counts.last = machine
-            if code in counts.invariants and len(uses.states) < 2 and uses.starts <= _STATES_MAX:
+            if code in counts.invariants and len(uses.states) < 2 and uses.starts <= ROWS_MAX:
                 digest, opaque = state_digest(machine)
                 uses.states.add(digest)
                 uses.opaque |= opaque
@@ -199,28 +197,24 @@ def _told(value: Any, depth: int, opaque: list[bool]) -> str:
     kind = type(value)
     if kind in (bool, int, float, complex, str, bytes, type(None)):
         return repr(value) if not isinstance(value, str | bytes) else repr(value[:200])
-    if depth >= _DEPTH_MAX:
+    if depth >= SHOWN_DEPTH_MAX:
         opaque.append(True)
         return kind.__name__
     if issubclass(kind, dict):
-        items: Sequence[Any] = list(islice(dict.items(value), _COUNTED_ITEMS_MAX))
+        items: Sequence[Any] = list(islice(dict.items(value), ITEMS_MAX))
         parts = [f"{_told(k, depth + 1, opaque)}:{_told(v, depth + 1, opaque)}" for k, v in items]
         return f"{kind.__name__}{dict.__len__(value)}{{{','.join(parts)}}}"
     if kind in (list, tuple, set, frozenset, deque):
         shown = (
             sorted(value, key=repr) if kind in (set, frozenset) and all(type(v) in (int, str) for v in value) else value
         )
-        parts = [_told(each, depth + 1, opaque) for each in islice(shown, _COUNTED_ITEMS_MAX)]
+        parts = [_told(each, depth + 1, opaque) for each in islice(shown, ITEMS_MAX)]
         return f"{kind.__name__}{len(value)}[{','.join(parts)}]"
     attributes = getattr(value, "__dict__", None)
     if type(attributes) is dict and attributes:
         return f"{kind.__name__}({_told(attributes, depth + 1, opaque)})"
     opaque.append(True)
     return kind.__name__
-
-
-_PATH_DEPTH_MAX = 6
-_ITEMS_MAX = 100
 
 
 def main(order_path: str) -> int:
@@ -303,7 +297,7 @@ def _not_copied(machine: Any) -> Iterator[dict[str, str]]:
 
 def _deepest(value: Any, path: str, reason: str, around: list[Any]) -> dict[str, str]:
     around = [*around, value]
-    if len(around) <= _PATH_DEPTH_MAX:
+    if len(around) <= SHOWN_DEPTH_MAX:
         for inner, part in _parts(value):
             deeper = _why_not(part, around)
             if deeper:
@@ -313,12 +307,12 @@ def _deepest(value: Any, path: str, reason: str, around: list[Any]) -> dict[str,
 
 def _parts(value: Any) -> Iterator[tuple[str, Any]]:
     if isinstance(value, dict):
-        yield from ((f"[{key!r:.40}]", each) for key, each in islice(value.items(), _ITEMS_MAX))
+        yield from ((f"[{key!r:.40}]", each) for key, each in islice(value.items(), ITEMS_MAX))
     elif isinstance(value, list | tuple):
-        yield from ((f"[{number}]", each) for number, each in enumerate(value[:_ITEMS_MAX]))
+        yield from ((f"[{number}]", each) for number, each in enumerate(value[:ITEMS_MAX]))
     attributes = getattr(value, "__dict__", None)
     if isinstance(attributes, dict):
-        yield from ((f".{name}", each) for name, each in islice(attributes.items(), _ITEMS_MAX))
+        yield from ((f".{name}", each) for name, each in islice(attributes.items(), ITEMS_MAX))
 
 
 def _why_not(value: Any, around: Sequence[Any]) -> str:

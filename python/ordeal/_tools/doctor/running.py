@@ -14,6 +14,7 @@ import msgspec
 
 from ordeal._base.formatting import name_list, one_line
 from ordeal._base.interpreter import run_module
+from ordeal._base.limits import GRACE_SECONDS, INPUT_BYTES_MAX
 from ordeal._base.trace_file import versions_now
 from ordeal._tools.doctor.checks import Advice, checks_of, stability
 from ordeal._tools.doctor.env import pytest_plugins
@@ -25,11 +26,6 @@ SECONDS = 2.0
 RUNS = 1000
 #: How far where it is compared with itself; a slow machine makes fewer runs.
 SHORT_RUNS = 60
-_SHORT_RUNS_MIN = 5
-_SHORT_SHARE = 8
-_GRACE_SECONDS = 20.0
-_FREE_BYTES_MIN = 100 << 20
-_ANSWER_BYTES_MAX = 1 << 26
 
 
 def examine(config: OrdealConfig, folder: Path) -> Iterator[Advice]:
@@ -42,9 +38,9 @@ def examine(config: OrdealConfig, folder: Path) -> Iterator[Advice]:
             yield _of(subject, check)
         if not first.get("error"):
             # With max_runs alone: a clock must not decide where they end.
-            runs = max(_SHORT_RUNS_MIN, min(SHORT_RUNS, first["result"]["total_runs"] // _SHORT_SHARE))
+            runs = max(5, min(SHORT_RUNS, first["result"]["total_runs"] // 8))
             short = [
-                _examined(subject, targets, config.explorer.seed, runs, _GRACE_SECONDS, folder, hash_seed)
+                _examined(subject, targets, config.explorer.seed, runs, GRACE_SECONDS, folder, hash_seed)
                 for hash_seed in ("0", "0", "1")
             ]
             for check in stability(short):
@@ -70,13 +66,13 @@ def _examined(
             "output": str(output),
         }
         order.write_text(json.dumps(content), "utf-8")
-        limit = seconds + _GRACE_SECONDS
+        limit = seconds + GRACE_SECONDS
         values = {"PYTHONHASHSEED": hash_seed}
         _, err = run_module(
             "ordeal._tools.doctor.examine", [str(order)], folder=folder, seconds=limit, environment=values
         )
         try:
-            answer: dict[str, Any] = msgspec.json.decode(output.read_bytes()[:_ANSWER_BYTES_MAX], type=dict[str, Any])
+            answer: dict[str, Any] = msgspec.json.decode(output.read_bytes()[:INPUT_BYTES_MAX], type=dict[str, Any])
         except (OSError, msgspec.MsgspecError):
             said = err.decode("utf-8", "replace").strip().splitlines()[-1:]
             message = f"`{path}` hung, or ended its process" + (f": {said[0]}" if said else "")
@@ -97,7 +93,7 @@ def environment(config: OrdealConfig, folder: Path) -> Iterator[Advice]:
             writable = os.access(place, os.W_OK)
         except OSError:
             continue
-        if not writable or free < _FREE_BYTES_MIN:
+        if not writable or free < 100 << 20:
             what = f"{free >> 20} MiB are free" if writable else "is not writable"
             yield Advice(name, "warning", f"{place}: {what}", "make room, or run elsewhere")
         else:

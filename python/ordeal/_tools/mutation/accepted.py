@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ordeal._base.formatting import one_line
+from ordeal._base.limits import SOURCE_BYTES_MAX
 from ordeal._base.regular_file import read_regular, read_whole
 from ordeal._base.trace_file import write_atomically
 from ordeal._tools.mutation.mutants import Mutant
@@ -25,7 +26,6 @@ from ordeal._tools.mutation.operators import OPERATORS
 from ordeal._tools.mutation.source import Source
 from ordeal.errors import ConfigError
 
-_BYTES_MAX = 1 << 24
 _COMMENT = re.compile(r"#\s*ordeal:\s*no[- ]mutate\b\s*(?:\[([^\]]*)\])?\s*(?:--|:)?\s*(.*)")
 #: What somebody writes who means it, and writes it wrong.
 _NEARLY = re.compile(r"#\s*ordeal:\s*(no[-_ ]?mut\w*)", re.IGNORECASE)
@@ -58,7 +58,7 @@ def accept(mutant: Mutant, reason: str, path: Path) -> None:
     where = f"{mutant.shown}:{mutant.line} {mutant.name} {mutant.operator}"
     entry = f"[[accepted]]\nid = {json.dumps(mutant.id)}\nreason = {_quoted(reason)}\nwhere = {_quoted(where)}\n"
     try:
-        before = read_whole(path, _BYTES_MAX).decode("utf-8") + "\n" if path.exists() else ""
+        before = read_whole(path, SOURCE_BYTES_MAX).decode("utf-8") + "\n" if path.exists() else ""
         # What others have accepted is not lost where the disk is full; a link stays one.
         write_atomically(path.resolve(), (before + entry).encode())
     except OSError as error:
@@ -73,7 +73,7 @@ def _of_file(path: Path) -> tuple[dict[str, str], list[tuple[re.Pattern[str], st
     """Return the reasons by id, and those by pattern."""
     hint = "each [[accepted]] needs an id or a pattern, and a reason"
     try:
-        document = tomllib.loads(read_regular(path, _BYTES_MAX).decode("utf-8-sig"))
+        document = tomllib.loads(read_regular(path, SOURCE_BYTES_MAX).decode("utf-8-sig"))
         entries = document.get("accepted", [])
         if not isinstance(entries, list):
             raise TypeError("`accepted` is not a table in two pairs of brackets")

@@ -12,6 +12,7 @@ from functools import cache
 from pathlib import Path
 from types import CodeType
 
+from ordeal._base.limits import MEBIBYTE
 from ordeal._base.regular_file import read_whole
 from ordeal._tools.mutation.mutants import Mutant, compiled_unit, equals_original
 from ordeal._tools.mutation.saved import project_files
@@ -24,7 +25,6 @@ _TEXTS = {
     *(".py", ".pyi", ".toml", ".cfg", ".ini", ".yml", ".yaml", ".json"),
     *(".txt", ".rst", ".md", ".html", ".jinja", ".j2"),
 }
-_TEXT_BYTES_MAX = 1 << 20
 _SPIES = {"locals", "vars", "eval", "exec"}
 _WORD = re.compile(r"\w+")
 _JUMPS = {*dis.hasjrel, *dis.hasjabs}
@@ -83,7 +83,7 @@ def words_in(paths: Iterable[Path]) -> Counter[str]:
     """Return how often each word stands in the files that may name parts of a program."""
     found: Counter[str] = Counter()
     for path in paths:
-        if path.suffix in _TEXTS and path.is_file() and path.stat().st_size < _TEXT_BYTES_MAX:
+        if path.suffix in _TEXTS and path.is_file() and path.stat().st_size < MEBIBYTE:
             found.update(_WORD.findall(read_whole(path).decode("utf-8", "replace")))
     return found
 

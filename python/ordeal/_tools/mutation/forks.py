@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from ordeal._base import memory_limit
+from ordeal._base.limits import INPUT_BYTES_MAX
 from ordeal._engine.isolation.child import stat_fields
 from ordeal._native import die_with, monotonic
 from ordeal._tools.mutation.sandbox import Apart, cover, descendants, fork
@@ -28,7 +29,6 @@ Say = Callable[[Message], None]
 _Threads = dict[str, tuple[bytes, bytes]]
 #: What a fork may take beyond what there is when it begins, in MiB.
 MEMORY_MIB = 1024
-_SAID_BYTES_MAX = 1 << 26
 #: How many times as many forks may exist as run at a time, the others asleep; and how often they are looked at.
 _ASLEEP_FACTOR, _ASLEEP_SECONDS = 4, 0.25
 #: pytest has a dozen open where tests run.
@@ -128,7 +128,7 @@ class _Fork:
             while part := os.read(self.pipe, 1 << 16):
                 self.said += part
                 self.deadline = monotonic() + self.job.wall
-                if len(self.said) > _SAID_BYTES_MAX:
+                if len(self.said) > INPUT_BYTES_MAX:
                     self.deadline = 0.0
                     return
             self.is_silent = True

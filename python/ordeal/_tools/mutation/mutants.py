@@ -52,8 +52,6 @@ _ARID_NAME = re.compile(r"__\w+__"), re.compile("__slots__")
 _HAS_DOCSTRING = 0x4000000
 #: What loads the first constant, as bytes of the code.
 _FIRST_LOADED = [bytes((opcode, 0)) for opcode in dis.hasconst if opcode < 256]
-#: A statement of this many bytes outside functions is a table of data, which takes minutes to compile for each number.
-_TABLE_BYTES = 4096
 _NO_COVER = re.compile(rb"#\s*pragma:\s*no cover")
 
 
@@ -282,7 +280,9 @@ def _value_here(node: ast.AST) -> Any:
 
 def _is_table(source: Source, statement: ast.stmt) -> bool:
     first, last = source.span(statement)
-    return last - first >= _TABLE_BYTES
+    # A statement of this many bytes outside functions is a table of data, which takes minutes to compile for
+    # each number.
+    return last - first >= 4_096
 
 
 def _bases(of: ast.ClassDef) -> list[ast.expr]:

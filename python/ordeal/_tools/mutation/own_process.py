@@ -14,11 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from ordeal._base.interpreter import start
+from ordeal._base.limits import PART_BYTES
 from ordeal._native import monotonic
 from ordeal._tools.mutation.forks import Message, Say, out_of_the_way
 from ordeal._tools.mutation.sandbox import NoVerdictError, Sandbox, end_all, enter
-
-_PART_BYTES = 1 << 16
 
 
 class Refused(Exception):  # noqa: N818 - it is an answer: no verdict is possible
@@ -96,7 +95,7 @@ def _messages(pipe: int, pid: int, until: float | None) -> Iterator[Message]:
         while True:
             left = None if until is None else max(0.0, min(until - monotonic(), threading.TIMEOUT_MAX))
             ready = select.select([pipe, handle], [], [], left)[0]
-            if pipe not in ready or not (part := os.read(pipe, _PART_BYTES)):
+            if pipe not in ready or not (part := os.read(pipe, PART_BYTES)):
                 return
             *lines, rest = (rest + part).split(b"\n")
             for line in lines:

@@ -22,11 +22,11 @@ import msgspec
 import pytest
 
 from ordeal._base.formatting import counted, one_line
+from ordeal._base.limits import REPORT_SECONDS
 from ordeal._native import monotonic
 from ordeal._tools.mutation.forks import Say, limit_memory, wait_in_parent
 from ordeal._tools.mutation.interpreters.handing_down import begins_with_ours, hand_down
 from ordeal._tools.mutation.interpreters.sitecustomize import real_path
-from ordeal._tools.mutation.judging.baseline import TOLD_SECONDS
 from ordeal._tools.mutation.judging.importing import ImportRoute
 from ordeal._tools.mutation.judging.lanes import Lanes
 from ordeal._tools.mutation.judging.pytest_options import OwnOptions, pytest_arguments, quieten, switched_off
@@ -49,13 +49,13 @@ class JudgePlugin:
         self._order, self._say, self._sources, self._coverage = order, say, sources, coverage
         self.watch = FailureWatch()
         self._uncollected = ""
-        self._collected, self._due = 0, monotonic() + TOLD_SECONDS
+        self._collected, self._due = 0, monotonic() + REPORT_SECONDS
 
     def pytest_itemcollected(self) -> None:
         """Tell whoever waits how many tests there are so far."""
         self._collected += 1
         if monotonic() >= self._due:
-            self._due = monotonic() + TOLD_SECONDS
+            self._due = monotonic() + REPORT_SECONDS
             self._say({"beginning": f"{counted(self._collected, 'test')} collected so far"})
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:

@@ -32,6 +32,7 @@ from pathlib import Path
 import ordeal._native as _native
 from ordeal._base.formatting import one_line
 from ordeal._base.interpreter import start
+from ordeal._base.limits import KILL_SECONDS
 from ordeal._engine.isolation.child import can_supervise
 from ordeal._tools.mutation.interpreters.sitecustomize import TREE, move_imports, moved
 from ordeal.errors import OrdealError
@@ -40,7 +41,6 @@ from ordeal.errors import OrdealError
 COPY_BYTES_MAX = 2 << 30
 _NOT_COPIED = {"__pycache__", ".mypy_cache", ".ruff_cache", ".pytest_cache", ".hypothesis"}
 _PREFIX = "ordeal-mutate-"
-_ABANDONED_SECONDS = 2.0
 _PLACE = "place"
 #: The folder next to ``place`` for what Python compiles; only forks that run the original write there.
 BYTECODE = "bytecode"
@@ -175,7 +175,7 @@ def _remove_abandoned() -> None:
     """Remove the folders of those that were killed before they could: nobody has locked them."""
     for each in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
         with suppress(OSError):
-            if time.time() - each.stat().st_mtime < _ABANDONED_SECONDS:  # it may be about to be locked
+            if time.time() - each.stat().st_mtime < KILL_SECONDS:  # it may be about to be locked
                 continue
             handle = os.open(each, os.O_RDONLY | os.O_NOFOLLOW | os.O_DIRECTORY)
             try:

@@ -16,6 +16,7 @@ from urllib.parse import unquote, urlsplit
 
 import msgspec
 
+from ordeal._base.limits import STATUS_SECONDS
 from ordeal._base.regular_file import read_regular
 from ordeal._base.trace_file import write_atomically
 from ordeal._native import monotonic
@@ -28,7 +29,6 @@ _FILE = Path(".ordeal", "mutate", "last.json")
 _JUDGE = Path(__file__).parent
 _SKIPPED = {".git", ".hg", ".ordeal", ".hypothesis", ".pytest_cache", ".mypy_cache", ".ruff_cache", "__pycache__"}
 _FILES_MAX, _BYTES_MAX = 20_000, 1 << 28
-_SAVE_SECONDS = 1.0
 
 
 class _Kept(msgspec.Struct):
@@ -95,7 +95,7 @@ class Keeper:
     def __init__(self, folder: Path, key: str, earlier: Iterable[Verdict]) -> None:
         self._folder, self._key, self._verdicts = folder, key, [*earlier]
         self._judgement = Judgement()
-        self._next = monotonic() + _SAVE_SECONDS
+        self._next = monotonic() + STATUS_SECONDS
 
     def begin(self, judgement: Judgement) -> None:
         """Note what the tests are without a mutant."""
@@ -106,7 +106,7 @@ class Keeper:
         self._verdicts.append(verdict)
         if monotonic() >= self._next:
             save(self._folder, self._key, dataclasses.replace(self._judgement, verdicts=self._verdicts))
-            self._next = monotonic() + _SAVE_SECONDS
+            self._next = monotonic() + STATUS_SECONDS
 
 
 def load(folder: Path) -> Saved | None:

@@ -12,13 +12,12 @@ from functools import cached_property
 from itertools import accumulate
 from pathlib import Path
 
+from ordeal._base.limits import SOURCE_BYTES_MAX
 from ordeal._base.regular_file import read_regular
 from ordeal.errors import ConfigError
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 Span = tuple[int, int]
-#: The largest file of Python's own library has a sixtieth of it.
-_BYTES_MAX = 1 << 25
 
 
 @dataclass(frozen=True)
@@ -33,7 +32,7 @@ class Source:
     def of(cls, path: Path, shown: str) -> Source:
         """Read a file. One that is not Python in UTF-8 is the caller's mistake."""
         try:
-            source = cls(path, shown, read_regular(path, _BYTES_MAX).removeprefix(b"\xef\xbb\xbf"))
+            source = cls(path, shown, read_regular(path, SOURCE_BYTES_MAX).removeprefix(b"\xef\xbb\xbf"))
             _refuse_other_text(source.text)
             source.tree  # noqa: B018 - it is parsed once, and kept
         except (OSError, ValueError, SyntaxError, RecursionError, MemoryError) as error:

@@ -19,8 +19,6 @@ WORDS: tuple[Word, ...] = (*DETECTED, "survived", "uncovered", "dead", "not run"
 WHOLE_STATEMENTS = ("delete_statement", "chimp", "body_none", "finally_drop")
 #: The note of a survivor that machines saw do something else.
 STATE_DIFFERS = "state differs"
-#: This many standard deviations around a mean hold 95 percent.
-_DEVIATIONS = 1.96
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +102,8 @@ class Score:
         if not 0 < count < drawn_from:
             return None
         # Wilson's interval, narrower as the sample comes near to the whole.
-        wide = _DEVIATIONS**2 * (drawn_from - count) / (drawn_from - 1) / count
+        # 1.96 standard deviations around a mean hold 95 percent.
+        wide = 1.96**2 * (drawn_from - count) / (drawn_from - 1) / count
         share = self.detected / count
         middle, half = share + wide / 2, sqrt(wide * (share * (1 - share) + wide / 4))
         return round(100 * (middle - half) / (1 + wide), 1), round(100 * (middle + half) / (1 + wide), 1)

@@ -10,10 +10,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from ordeal._base.limits import CHILD_MEMORY_MIB, MEBIBYTE
 from ordeal._base.memory_limit import limit_memory
 
-CALL_SECONDS_MAX = 0.2
-MEMORY_MAX = 4 << 30
 FILE_BYTES_MAX = 64 << 20
 
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
@@ -126,7 +125,7 @@ def _ring(_number: int, _frame: object) -> None:
 def bounded(call: Callable[[], Any]) -> Any:
     """Call under the watch and with a time limit; raises ``TooLongError`` and ``RefusedError``."""
     WATCH.is_on, WATCH.reason = True, ""
-    signal.setitimer(signal.ITIMER_REAL, CALL_SECONDS_MAX, 0.05)
+    signal.setitimer(signal.ITIMER_REAL, 0.2, 0.05)
     try:
         return call()
     finally:
@@ -136,7 +135,7 @@ def bounded(call: Callable[[], Any]) -> Any:
 
 def limit_process(seconds: float) -> None:
     """Set the limits of this process, from now on."""
-    limit_memory(MEMORY_MAX)
+    limit_memory(CHILD_MEMORY_MIB * MEBIBYTE)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_FSIZE, (FILE_BYTES_MAX, FILE_BYTES_MAX))
     most = int(seconds) + 10

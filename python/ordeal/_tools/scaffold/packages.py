@@ -10,11 +10,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from ordeal._base.limits import FILES_MAX, SOURCE_BYTES_MAX
 from ordeal._base.regular_file import read_whole
 from ordeal.errors import ConfigError
 
-_SOURCE_BYTES_MAX = 1 << 21
-_FILES_MAX = 2_000
 _SKIPPED_FOLDERS = frozenset({"tests", "test", "testing", "docs", "examples", "build", "dist", "node_modules"})
 #: Methods that belong together: what one does, the other undoes or asks for.
 _PAIRS = (
@@ -150,7 +149,7 @@ def _package(name: str, path: Path) -> FoundPackage:
     if path.is_file():
         return FoundPackage(name, path.parent, ((name, path),))
     files = []
-    for file in sorted(path.rglob("*.py"))[:_FILES_MAX]:
+    for file in sorted(path.rglob("*.py"))[:FILES_MAX]:
         parts = file.relative_to(path).with_suffix("").parts
         if _SKIPPED_FOLDERS.isdisjoint(parts[:-1]) and all(part.isidentifier() for part in parts):
             inner = parts[:-1] if parts[-1] == "__init__" else parts
@@ -216,7 +215,7 @@ def find_class_by_name(package: FoundPackage, name: str) -> FoundClass:
 def parse(file: Path) -> ast.Module | None:
     """Return the tree of a source file; None for one that is too large, gone, or no Python."""
     try:
-        return ast.parse(read_whole(file, _SOURCE_BYTES_MAX))
+        return ast.parse(read_whole(file, SOURCE_BYTES_MAX))
     except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
         return None
 

@@ -33,6 +33,7 @@ from typing import Any
 
 import msgspec
 
+from ordeal._base.limits import ITEMS_MAX, LINES_MAX, LISTED_MAX
 from ordeal._tools.scaffold.guard import ABOUT_FILES, WATCH, CallTimeoutError, ForbiddenError, bounded, limit_process
 from ordeal._tools.scaffold.trying import ClassTry, TriedMethod, TriedParameter
 from ordeal._tools.scaffold.values import (
@@ -55,10 +56,6 @@ from ordeal._tools.scaffold.values import (
     places,
     typed,
 )
-
-#: How many items of an iteration are taken.
-ITEMS_MAX = 100
-CHOICES_MAX = 24
 
 
 @dataclass(slots=True)
@@ -122,7 +119,7 @@ LEFT_OUT = object()
 OMITTED = Candidate("", "", lambda _: LEFT_OUT)
 
 
-def choices(parameters: Sequence[Parameter], most: int = CHOICES_MAX) -> Iterator[tuple[Candidate, ...]]:
+def choices(parameters: Sequence[Parameter], most: int = 24) -> Iterator[tuple[Candidate, ...]]:
     """Yield what the parameters may be together, the likeliest first."""
     depths = [range(len(each.candidates)) for each in parameters]
     combined = islice(product(*depths), 4096)
@@ -197,14 +194,8 @@ def shown(parameters: Sequence[Parameter], choice: Sequence[Candidate]) -> list[
     return found
 
 
-_METHODS_MAX = 45
-_PARAMETERS_MAX = 4
-_PROPERTIES_MAX = 24
-_CONSTRUCTORS_MAX = 200
+#: Values that are drawn for each call that is tried.
 _DRAWS = 4
-_RETURNED_MAX = 20
-_SEQUENCES = 12
-_SEQUENCE_STEPS = 60
 
 #: Methods after which an object is of no more use, unless one of the second kind opens it again.
 _ENDS = ("close", "shutdown", "disconnect", "terminate", "dispose", "destroy")
@@ -237,7 +228,7 @@ class _ClassTrial:
         for _ in range(2):
             for method in self.methods:
                 self._choose(method, self._fresh if not method.passed else self._used)
-        for _ in range(_SEQUENCES):
+        for _ in range(12):
             self._sequence()
         return self._answer()
 
@@ -258,7 +249,7 @@ class _ClassTrial:
         parameters = self._parameters(self._cls, skip=0, makes=True) or []
         errors: Counter[str] = Counter()
         best: tuple[int, tuple[Candidate, ...]] = (0, ())
-        for choice in choices(parameters, _CONSTRUCTORS_MAX):
+        for choice in choices(parameters, 200):
             passed = 0
             for _ in range(_DRAWS + 4):
                 values = self._draw(choice)
@@ -315,7 +306,7 @@ class _ClassTrial:
     def _find_methods(self) -> Iterator[Method]:
         names = [name for name in self._names() if not name.startswith("_") or name in _ITEMS or name in SYMBOLS]
         ending = next((name for name in _ENDS if name in names), "") if _BEGINS.isdisjoint(names) else ""
-        for name in names[:_METHODS_MAX]:
+        for name in names[:LINES_MAX]:
             found = inspect.getattr_static(self._cls, name)
             function = getattr(self._cls, name, None)
             if isinstance(found, property) or not callable(function) or inspect.isclass(function):
@@ -362,7 +353,7 @@ class _ClassTrial:
             elif getattr(function, "__name__", "") in SYMBOLS and not self._places:
                 options = [self._instances(), *options]
             is_optional = each.default is not each.empty
-            if is_optional and (not options or len(found) >= _PARAMETERS_MAX):
+            if is_optional and (not options or len(found) >= 4):
                 skips = True
                 continue
             by_name = skips or each.kind is each.KEYWORD_ONLY
@@ -428,7 +419,7 @@ class _ClassTrial:
                 parameters.append(replace(each, keyword=each.keyword or len(parameters) < place))
         if not all(each.candidates for each in parameters):
             return None
-        for choice in choices(parameters, CHOICES_MAX):
+        for choice in choices(parameters, 24):
 
             def made(rng: Draws, choice: tuple[Candidate, ...] = choice) -> Any:
                 values = [each.draw(rng) for each in choice]
@@ -504,7 +495,7 @@ class _ClassTrial:
             method.passed += 1
             method.gives_own &= isinstance(result, self._cls)
             method.gives.add(type(result))
-        if is_own(type(result)) and len(self._returned) < _RETURNED_MAX:
+        if is_own(type(result)) and len(self._returned) < LISTED_MAX:
             self._returned.append(result)
         return None
 
@@ -516,7 +507,7 @@ class _ClassTrial:
             thing = self._fresh()
         except ForbiddenError:
             return
-        for _ in range(_SEQUENCE_STEPS if working else 0):
+        for _ in range(60 if working else 0):
             if self._is_over():
                 return
             method = self._rng.choice(working)
@@ -628,7 +619,7 @@ class _ClassTrial:
                     answers.add(type(error))
             else:
                 found[name] = sorted({":".join(public_place(each, self._package)) for each in answers})
-        return dict(list(found.items())[:_PROPERTIES_MAX])
+        return dict(list(found.items())[:LINES_MAX])
 
     def _protocol(self) -> dict[str, bool]:
         """Return which claims that many objects fulfil hold for new ones of this class."""

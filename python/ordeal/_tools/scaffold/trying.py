@@ -13,17 +13,13 @@ from typing import Any
 import msgspec
 
 from ordeal._base.interpreter import run_module
+from ordeal._base.limits import GRACE_SECONDS, INPUT_BYTES_MAX
 
 #: The trial of all classes together, beyond which its process is ended.
 TRIAL_SECONDS = 8.0
-#: For the start of the process, and for the import of what the program needs.
-_GRACE_SECONDS = 20.0
 #: How many times longer a trial may take when files are written.
 _FILE_TIMES = 2
-_ANSWER_BYTES_MAX = 1 << 24
 _MEMORY = "/dev/shm"
-#: Shrinking comes on top of the time of an exploration.
-_EXPLORE_GRACE_SECONDS = 90.0
 
 
 class TriedParameter(msgspec.Struct, frozen=True):
@@ -103,10 +99,10 @@ def _try_class(path: str, roots: Sequence[Path], seconds: float) -> ClassTry:
         order.write_text(json.dumps(content), "utf-8")
         work = Path(folder, "work")
         work.mkdir()
-        limit = (1 + _FILE_TIMES) * seconds + _GRACE_SECONDS
+        limit = (1 + _FILE_TIMES) * seconds + GRACE_SECONDS
         run_module("ordeal._tools.scaffold.probe", [str(order)], folder=work, seconds=limit)
         try:
-            data = output.read_bytes()[: _ANSWER_BYTES_MAX + 1]
+            data = output.read_bytes()[: INPUT_BYTES_MAX + 1]
             return msgspec.json.decode(data, type=ClassTry)
         except (OSError, msgspec.MsgspecError):
             return ClassTry("the process that tried it ended without an answer")
@@ -116,7 +112,8 @@ def explore(class_path: str, seconds: float, folder: Path, roots: Sequence[Path]
     """Return the JSON report of a short exploration in a separate process; its output if that is missing."""
     arguments = ["explore", class_path, "--max-time", f"{seconds:g}", "--json"]
     paths = [root.absolute() for root in roots]
-    limit = seconds + _EXPLORE_GRACE_SECONDS
+    # Shrinking comes on top of the time of an exploration.
+    limit = seconds + 3 * GRACE_SECONDS
     out, err = run_module("ordeal", arguments, folder=folder, seconds=limit, paths=paths)
     try:
         document: dict[str, Any] = msgspec.json.decode(out, type=dict[str, Any])

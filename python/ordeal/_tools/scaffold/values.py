@@ -372,8 +372,6 @@ def _last(node: ast.expr) -> str:
 #: Makes a candidate for objects of a class, or nothing.
 Build = Callable[[type], "Candidate | None"]
 
-_MEMBERS_MAX = 1_000
-
 
 _STANDARD: dict[type, Candidate] = {
     datetime.date: Candidate("DAYS", "date", lambda rng: DATES.draw(rng).date(), imports=("datetime:date",)),
@@ -501,7 +499,7 @@ def bundle_name(kind: type) -> str:
 
 def members(kind: type[Enum], path: str) -> Candidate | None:
     """Return the members of an enumeration; ``path`` is where it is imported from."""
-    found = list(kind)[:_MEMBERS_MAX]
+    found = list(kind)[:1_000]
     if not found:
         return None
     return Candidate(f"st.sampled_from({kind.__name__})", kind.__name__, lambda rng: rng.choice(found), imports=(path,))

@@ -11,12 +11,10 @@ from collections.abc import Callable, Iterator, Sequence
 import msgspec
 
 from ordeal._base.formatting import one_line
+from ordeal._base.limits import ITEMS_MAX, LINES_MAX, WIDTH
 from ordeal._tools.scaffold.trying import ClassTry, TriedMethod, TriedParameter
 from ordeal._tools.scaffold.values import CONSTANTS, PLACES, SYMBOLS, free, is_bundle
 
-WIDTH = 100
-_RULES_MAX = 40
-_ITERATES_MAX = 100
 _NAMES = {
     "__getitem__": "look_up",
     "__setitem__": "store",
@@ -70,7 +68,7 @@ class _Writer:
     def text(self) -> str:
         """Return the file."""
         kept = [each for each in self._tried.methods if not each.left_out]
-        kept = sorted(kept, key=lambda each: each.name.startswith("__"))[:_RULES_MAX]
+        kept = sorted(kept, key=lambda each: each.name.startswith("__"))[:LINES_MAX]
         names = {each.name for each in kept}
         left_out = [each for each in self._tried.methods if each.name not in names]
         given = {each.gives for each in kept}
@@ -178,7 +176,7 @@ class _Writer:
         target = f"self.{self._attribute}"
         call = _expression(target, method)
         if method.iterates:
-            call = f"list(islice({call}, {_ITERATES_MAX}))" if method.endless else f"list({call})"
+            call = f"list(islice({call}, {ITEMS_MAX}))" if method.endless else f"list({call})"
         if method.gives_own and self._is_immutable and method.form == "call":
             call = f"{target} = {call}"
         elif method.form == "operator" or method.name in ("__getitem__", "__contains__"):

@@ -13,6 +13,7 @@ from typing import Any
 
 from ordeal._base import interrupts
 from ordeal._base.formatting import describe_error, one_line
+from ordeal._base.limits import REPORT_SECONDS
 from ordeal._engine.execution.class_path import load_class, trust
 from ordeal._engine.execution.machine import make_driver
 from ordeal._engine.parallel.fleet.agent import STORE_SECONDS
@@ -22,8 +23,6 @@ from ordeal._engine.parallel.store_client import digest_of, namespace_of
 from ordeal.errors import WRONG_USE, OrdealError
 from ordeal.explore import Explorer
 from ordeal.result import ExplorationResult, ProgressSnapshot, ShrinkSnapshot
-
-TELL_SECONDS = 0.5
 
 
 class _Teller:
@@ -47,7 +46,7 @@ class _Teller:
         """Tell of the progress, now and then."""
         now = time.monotonic()
         if now >= self._due:
-            self._due = now + TELL_SECONDS
+            self._due = now + REPORT_SECONDS
             self.tell(
                 state="running",
                 runs=snapshot.total_runs,
@@ -62,7 +61,7 @@ class _Teller:
         """Tell how many candidates were tried, now and then."""
         now = time.monotonic()
         if now >= self._due:
-            self._due = now + TELL_SECONDS
+            self._due = now + REPORT_SECONDS
             self.tell(candidates=snapshot.candidates)
 
 

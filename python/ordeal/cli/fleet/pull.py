@@ -14,9 +14,8 @@ from ordeal.cli import terminal
 from ordeal.cli.terminal import contained
 from ordeal.config.options import DEFAULT_PATH, STORE_VARIABLE
 from ordeal.config.settings_file import OrdealConfig
-from ordeal.errors import ConfigError
+from ordeal.errors import FOUND, ConfigError
 
-FOUND = 1
 #: How long the store may take, in seconds.
 LIMIT_SECONDS = 8.0
 

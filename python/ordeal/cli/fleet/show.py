@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from ordeal._base.limits import LISTED_MAX
 from ordeal._engine.parallel.fleet.board import (
     LAUNCHER,
     Board,
@@ -24,8 +25,6 @@ from ordeal.config.settings_file import load_config
 from ordeal.errors import ConfigError
 from ordeal.store.open import shown_address
 
-#: How many fleets are named, the newest.
-NAMES_MAX = 20
 Records = Mapping[str, Record]
 
 
@@ -55,13 +54,13 @@ def _name(url: str, given: str | None) -> str:
     if not known:
         raise ConfigError(f"no fleet is {where}", hint="`ordeal explore --on` starts one; when it ends, it stays here")
     if given and given not in known:
-        raise ConfigError(f"no fleet `{given}` is {where}", hint=f"these are: {', '.join([*known][-NAMES_MAX:])}")
+        raise ConfigError(f"no fleet `{given}` is {where}", hint=f"these are: {', '.join([*known][-LISTED_MAX:])}")
     now = time.time()
     running = [name for name in known if state_of({LAUNCHER: known[name]}, now) in ("running", "stopping", "left")]
     if given or len(running) < 2:
         return given or (running or [*known])[-1]
     hint = f"add `--name`, for example `--name {running[-1]}`"
-    raise ConfigError(f"{len(running)} fleets run {where}: {', '.join(running[-NAMES_MAX:])}", hint=hint)
+    raise ConfigError(f"{len(running)} fleets run {where}: {', '.join(running[-LISTED_MAX:])}", hint=hint)
 
 
 def _stop(board: Board, records: Records, name: str) -> None:

@@ -15,6 +15,7 @@ from shutil import get_terminal_size
 from typing import Any
 
 from ordeal._base.formatting import counted, one_line
+from ordeal._base.limits import REPORT_SECONDS
 from ordeal._native import monotonic
 from ordeal._report.mutation import mutant_json, mutation_json, mutation_text
 from ordeal._tools.mutation import saved
@@ -39,9 +40,7 @@ from ordeal.cli.mutation.settings import (
 from ordeal.config.flags import MutateOptions
 from ordeal.config.options import DEFAULT_PATH
 from ordeal.config.settings_file import load_config_for
-from ordeal.errors import ConfigError
-
-_INTERRUPTED = 130
+from ordeal.errors import INTERRUPTED, ConfigError
 
 
 def run(words: Mapping[str, Any]) -> int:
@@ -252,7 +251,7 @@ def _write(given: MutateOptions, sources: Sequence[Source], judgement: Judgement
 
 def _exit_code(judgement: Judgement, given: MutateOptions) -> int:
     if judgement.was_interrupted:
-        return _INTERRUPTED
+        return INTERRUPTED
     if given.new_only:
         return int(any(each.word in ("survived", "uncovered") for each in judgement.verdicts))
     score = Score.of(judgement.verdicts)
@@ -261,9 +260,6 @@ def _exit_code(judgement: Judgement, given: MutateOptions) -> int:
     return int(any(gate is not None and (percent is None or percent < gate) for gate, percent in gates))
 
 
-_INTERVAL_SECONDS = 0.1
-#: How often there is a line of progress where lines follow one another.
-_LINE_SECONDS = 10.0
 #: How long it is silent where lines follow one another, while the tests run without a mutant.
 _QUIET_SECONDS = 3.0
 _BAR = 20
@@ -308,10 +304,10 @@ class MutationProgress:
         self._done += 1
         self._counts[verdict.word] += 1
         if self._is_live and now >= self._due:
-            self._due = now + _INTERVAL_SECONDS
+            self._due = now + REPORT_SECONDS
             self._draw(self.line(now - self._first, get_terminal_size().columns - 1))
         elif not self._is_live and (self._done == self._total or now >= self._due):
-            self._due = now + _LINE_SECONDS
+            self._due = now + 10.0  # where lines follow one another
             terminal.say(f"  {self.text(now - self._first)}")
 
     def line(self, seconds: float, width: int) -> str:

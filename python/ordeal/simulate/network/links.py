@@ -10,8 +10,6 @@ from ordeal.simulate.runtime.decisions import DATAGRAM, PACKET, name_key
 
 #: How finely a share is decided.
 _PARTS = 1_000
-#: After how long TCP sends again what got lost, in seconds.
-RESENT_S = 0.2
 #: The sites of the decisions about a datagram, and what happens to it; and about a packet of a stream.
 ON_LINKS = {"lost on a link": "is lost", "doubled on a link": "arrives twice", "reordered on a link": "is overtaken"}
 SENT_AGAIN = "sent again"
@@ -41,7 +39,8 @@ class Conduct:
 
     def resent_s(self, decide: DecideEvenly, name: int) -> float:
         """Return how much later a packet of a stream arrives, as it got lost and was sent again."""
-        return RESENT_S if _happens(decide, PACKET, name, _SENT_AGAIN, self.loss) else 0.0
+        # TCP sends again what got lost after 0.2 s.
+        return 0.2 if _happens(decide, PACKET, name, _SENT_AGAIN, self.loss) else 0.0
 
 
 def _happens(decide: DecideEvenly, kind: int, name: int, site: int, share: float) -> bool:

@@ -35,8 +35,6 @@ for _kind in (asyncio.StreamWriter, asyncio.StreamReader, mixins._LoopBoundMixin
 
 #: How long a packet takes when nothing special happens.
 LATENCY_S = 0.001
-#: How many unread bytes the systems of both ends hold, so that no writer has to wait for the reader.
-_WINDOW_BYTES = 16 * 1024
 #: By how much what arrives a turn of the loop before a time-out is earlier: more than what falls due together.
 TURN_S = 2e-9
 _PACKET_SITE, _CUT_SITE = name_key("packet"), name_key("arrival")
@@ -152,7 +150,8 @@ class StreamTransport(transports._FlowControlMixin):
 
     def get_write_buffer_size(self) -> int:
         """Return how many bytes wait for the peer to read."""
-        return max(self.peer._unread_bytes - _WINDOW_BYTES, 0)
+        # The systems of both ends hold this many unread bytes, so that no writer has to wait for the reader.
+        return max(self.peer._unread_bytes - 16 * 1024, 0)
 
     # Reading
 

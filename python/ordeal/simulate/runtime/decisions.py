@@ -27,7 +27,6 @@ HEAD_STARTS: Final = (None, 1, 3, 10, 30, 100)
 POLICIES: Final = {"auto": 0b1111, "random": 0b0001, "sparse": 0b0010}
 
 _SEPARATOR = " | "
-_PARTS = 4
 #: The largest value of a decision, and the largest seed.
 VALUE_MAX, SEED_MAX = 2**32 - 1, 2**64 - 1
 
@@ -87,7 +86,7 @@ class Decided:
         """
         parts = label.split(_SEPARATOR, 2) if isinstance(label, str) else []
         site, separator, occurrence = parts[-1].rpartition(_SEPARATOR) if parts else ("", "", "")
-        is_whole = len(parts) + 1 == _PARTS and separator and parts[0] and occurrence.isdecimal()
+        is_whole = len(parts) + 1 == 4 and separator and parts[0] and occurrence.isdecimal()
         if not is_whole or parts[0] not in KINDS:
             raise SimulationError(
                 f"{label!r:.200} is not the label of a decision", hint="copy the decisions from the report of a failure"

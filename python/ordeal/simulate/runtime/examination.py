@@ -10,13 +10,13 @@ from dataclasses import dataclass, field
 
 from ordeal._base import untrusted
 from ordeal._base.formatting import one_line
+from ordeal._base.limits import LINE_CHARS_MAX
 from ordeal.simulate.runtime.decisions import Decided, name_of
 from ordeal.simulate.runtime.loop import TIMERS, SimulationLoop
 from ordeal.simulate.runtime.sites import UNKNOWN, innermost_site
 
 #: What a report has of each kind, at most: it is to fit a screen.
 _EVENTS_MAX, _LINES_MAX = 12, 5
-_LINE_CHARS_MAX = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ class Examination:
         rows = [f"{at:.3f} s  {who:{width}}  {what}" for at, who, what in self._events]
         names = {name_of(record.key): record.name for record in loop.records}
         return Examined(
-            events=tuple(one_line(row, limit=_LINE_CHARS_MAX) for row in rows),
+            events=tuple(one_line(row, limit=LINE_CHARS_MAX) for row in rows),
             logged=tuple(self._logged),
             ended=tuple(_ended(loop, failure)),
             names={label: name for label, name in names.items() if label != name},
@@ -95,7 +95,7 @@ def _logged_text(record: logging.LogRecord) -> str:
         message = record.getMessage()
     except Exception:  # noqa: BLE001 - the arguments are the program's, and may not fit
         message = str(record.msg)
-    return one_line(f"{record.name}: {message}{raised}", limit=_LINE_CHARS_MAX)
+    return one_line(f"{record.name}: {message}{raised}", limit=LINE_CHARS_MAX)
 
 
 def _ended(loop: SimulationLoop, failure: BaseException | None) -> Iterator[str]:
@@ -106,7 +106,7 @@ def _ended(loop: SimulationLoop, failure: BaseException | None) -> Iterator[str]
             place = innermost_site(error.__traceback__)
             where = "" if place is None else f", at {place.where}: {place.name}"
             said = f"{record.name} with {untrusted.type_name(type(error))}: {untrusted.error_message(error)}{where}"
-            yield one_line(said, limit=_LINE_CHARS_MAX)
+            yield one_line(said, limit=LINE_CHARS_MAX)
 
 
 def _causes(loop: SimulationLoop, decided: Sequence[Decided]) -> dict[str, str]:

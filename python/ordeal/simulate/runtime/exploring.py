@@ -57,10 +57,6 @@ SHRINK_CPU_S = 30.0
 #: How long a candidate of the shrinker may take in simulated time, by that of the failure: of a program that polls each
 #: 10 ms, a run without an end took 8 s, and 16 candidates all the time that there is.
 _BRIEF_TIMES, _BRIEF_S = 4.0, 60.0
-#: The search for one or two decisions in place of more: how many values of each are tried, and in how many runs, for
-#: each of its two ways.
-_VALUES_TRIED = 3
-FEW_RUNS_MAX = 300
 _KEPT = (
     "an earlier run left something behind, the real time is read, a generator has no seed, or a set of objects is "
     "iterated, in the order of their addresses"
@@ -345,7 +341,7 @@ class ScheduleSearch:
             return needed
         undecided = cache(partial(self._undecided, chance))
         for search in (_two_elsewhere, _one_and_another):
-            for few in islice(search(needed, undecided), FEW_RUNS_MAX):
+            for few in islice(search(needed, undecided), 300):
                 if process_time() > end_s:
                     return needed
                 if self._fails(few, chance, bucket):
@@ -411,7 +407,7 @@ def _one_and_another(needed: list[Decided], undecided: _Undecided) -> Iterator[l
     for kept in ([], *([decision] for decision in needed)):
         for decision in undecided(*kept):
             if KINDS.index(decision.kind) in kinds:
-                for value in range(1, min(decision.bound, _VALUES_TRIED + 1)):
+                for value in range(1, min(decision.bound, 4)):  # one or two decisions in place of more
                     yield [*kept, replace(decision, value=value)]
 
 

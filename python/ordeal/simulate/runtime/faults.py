@@ -17,7 +17,6 @@ NODE_FAULTS = ("crash", "pause", "partition", "reset", "slow", "skew", "clog", "
 DISK_FAULTS: dict[str, DiskFault] = {"disk_full": "full", "disk_error": "broken"}
 #: How many values the step has at which a fault strikes, and the latest such step: each value is some percent later.
 STRIKES = 256
-LATEST_STEP = 3_000
 #: How many lengths a fault may last, the shortest of them as a share of the longest.
 LENGTHS = 16
 #: The sites of the decisions about a strike: when it comes, how long it lasts, and in what way it strikes.
@@ -26,7 +25,6 @@ STEP, LENGTH, MANNER = "its steps", "how long", "in what way"
 NOT_SYNCED, TORN = "what is not synced", "the first write that is lost"
 #: How a clock is wrong: the share of the longest offset, and the rate.
 SKEWS = ((1.0, 1.0), (-1.0, 1.0), (0.1, 1.0), (-0.1, 1.0), (0.0, 1.01), (0.0, 0.99), (1.0, 1.01), (-1.0, 0.99))
-_SHORTEST_SHARE = 1 / 1_000
 _HOUR_S = 3600.0
 
 
@@ -45,12 +43,12 @@ class NodeFault:
 
 def strike_step(value: int) -> int:
     """Return after how many steps of a node a fault strikes it, by the value of the decision, which is not 0."""
-    return max(value, round(math.exp(math.log(LATEST_STEP) * value / (STRIKES - 1)))) if value < STRIKES else value
+    return max(value, round(math.exp(math.log(3_000) * value / (STRIKES - 1)))) if value < STRIKES else value
 
 
 def length_s(value: int, longest: float) -> float:
     """Return how long a fault lasts, by the value of the decision: the larger the longer."""
-    share = _SHORTEST_SHARE ** (1 - min(value, LENGTHS - 1) / (LENGTHS - 1))
+    share = 0.001 ** (1 - min(value, LENGTHS - 1) / (LENGTHS - 1))
     return float(longest * share)
 
 

@@ -72,20 +72,13 @@ STEPS_MAX = 2_000_000
 TIME_LIMIT_S = 86_400.0
 #: How long a task may block the loop with ``time.sleep``.
 BLOCKED_S_MAX = 0.05
+_CREEP_S = 1e-6
 #: Deadlines that differ by less fall due together, and their order is open.
 _TIE_S = 1e-9
-#: A real clock goes on while a program sets timers for now again and again, as rounding can have it do: after this many
-#: of them, each takes this long.
-_STILL_PASSES_MAX = 100
-_CREEP_S = 1e-6
 #: After this simulated time a run checks if its test waits for something that no other code can reach.
 _ORPHANS_AFTER_S = 3_600.0
 #: How many tasks are remembered at least, after they have ended.
 _RECORDS_MIN = 256
-#: How many steps the tasks of a failed run have to end.
-_CLOSING_STEPS_MAX = 10_000
-#: How long a task that is being cancelled already may clean up at the end of a run, in simulated seconds.
-_CLEAN_UP_S = 10.0
 
 #: The site of the decision which of several timers fires first.
 TIMERS = "timers with one deadline"
@@ -447,7 +440,9 @@ class SimulationLoop(_native.ReadyQueue, NetworkLoop):  # type: ignore[misc]
         due = max(timers[0][0], self._now)
         if due - self._now > _CREEP_S:
             self._still_passes = 0
-        elif self._still_passes < _STILL_PASSES_MAX:
+        # A real clock goes on while a program sets timers for now again and again, as rounding can have it do: after
+        # a hundred of them, each takes ``_CREEP_S``.
+        elif self._still_passes < 100:
             self._still_passes += 1
         else:
             due = self._now + _CREEP_S
@@ -545,7 +540,8 @@ class SimulationLoop(_native.ReadyQueue, NetworkLoop):  # type: ignore[misc]
         fresh = [task for task in left if not task.cancelling()]
         for task in fresh:
             task.cancel()
-        limit = self._now + _CLEAN_UP_S
+        # A task that is being cancelled already may clean up for ten simulated seconds.
+        limit = self._now + 10.0
         self.run_while(lambda: self._now < limit and not all(task.done() for task in left), is_idle_allowed=True)
         for task in left:
             if not task.done() and task not in fresh:
@@ -572,7 +568,7 @@ class SimulationLoop(_native.ReadyQueue, NetworkLoop):  # type: ignore[misc]
             task._log_destroy_pending = False  # type: ignore[attr-defined]
             task.cancel()
         with_limit = self.create_task(all_ended(left), name="the end")
-        limit = self.steps + _CLOSING_STEPS_MAX
+        limit = self.steps + 10_000
         with_limit.add_done_callback(self._stop_when_done)
         self._running = True
         events._set_running_loop(self)

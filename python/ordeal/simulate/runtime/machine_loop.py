@@ -25,9 +25,6 @@ from ordeal.simulate.runtime.report import NOUNS, decision_text, noun_of
 from ordeal.simulate.runtime.running import RunSettings, failure_of
 from ordeal.simulate.runtime.surroundings import Surroundings
 
-#: How often a decision is not 0.
-_SHARE = 1 / 8
-
 
 def _number(bound: int) -> int:
     return sum(effect_acts(0.5) << place for place in range(bound.bit_length())) % bound
@@ -66,7 +63,8 @@ class TapeSchedule:
 
     def _drawn(self, kind: int, bound: int) -> int:
         # Every step of every task makes one of these, and a tape holds them all.
-        if bound == 1 or (kind == STALL and not self._has_stalls) or not effect_acts(_SHARE):
+        # One decision in eight is not 0.
+        if bound == 1 or (kind == STALL and not self._has_stalls) or not effect_acts(1 / 8):
             return 0
         if bound == 2 or not effect_acts(0.5):
             return 1

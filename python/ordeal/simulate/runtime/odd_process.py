@@ -23,7 +23,7 @@ from ordeal.simulate.runtime.faults import fault_of_text, fault_text
 from ordeal.simulate.runtime.running import Main, RunSettings, checked_main, run_once, run_settings
 from ordeal.simulate.runtime.surroundings import Surroundings
 
-RUNS = 20
+#: A new process makes all runs of a test.
 _PROCESS_S_MAX = 600.0
 #: Two processes that should do the same, and what a difference between them says.
 _PLAIN = {"PYTHONHASHSEED": "1"}
@@ -41,7 +41,7 @@ type Logs = list[list[str]]
 _checked: list[str] = []
 
 
-def check(main: Main, *, runs: int = RUNS, seed: int = 0, faults: Any = ()) -> None:
+def check(main: Main, *, runs: int = 20, seed: int = 0, faults: Any = ()) -> None:
     """Run the same seeds in several fresh processes, and raise an error where one first does something else.
 
     The processes differ in their hash seed, folder, time zone and memory. So it finds what comes from outside of the

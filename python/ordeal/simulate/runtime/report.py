@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from ordeal._base.formatting import PLURALS, counted, one_line
+from ordeal._base.limits import LISTED_MAX
 from ordeal._base.untrusted import error_message, type_name
 from ordeal.simulate.errors import SimulationFailure
 from ordeal.simulate.network.datagrams import DOUBLED, LOST
@@ -55,7 +56,6 @@ _CUT_OFF = ("both ways", "what it sends", "what it gets")
 _WHEN = ("", "between its wake-up and its turn", "while it waits", "before time passes")
 _ARRIVES = ("at once", "1 ms", "10 ms", "100 ms", "1 s", "until the next time-out is due")
 _CUT_WHERE = ("nowhere", "in the middle", "after the first byte", "before the last byte")
-_SITES_MAX = 20
 _UNEXAMINED = Examined()
 
 
@@ -223,11 +223,11 @@ def reach_text(report: Report) -> str:
     if report.waited:
         struck = sum(1 for site in report.waited if report.struck[site])
         lines.append(f"cancelled at {struck} of {counted(len(report.waited), 'place')} where tasks waited:")
-        rows = report.waited.most_common(_SITES_MAX)
+        rows = report.waited.most_common(LISTED_MAX)
         lines += [f"  {report.struck[site]:7,} of {number:9,}  {one_line(site)}" for site, number in rows]
     for kind in sorted({kind for kind, _ in report.strikes}):
         nodes = sorted(node for found, node in report.strikes if found == kind)
-        struck_nodes = ", ".join(f"{node} {report.strikes[kind, node]:,}" for node in nodes[:_SITES_MAX])
+        struck_nodes = ", ".join(f"{node} {report.strikes[kind, node]:,}" for node in nodes[:LISTED_MAX])
         lines.append(one_line(f"struck by {kind}: {struck_nodes}", limit=1_000))
     lines += report.vain
     if report.nondeterministic:

@@ -18,6 +18,7 @@ from typing import Any
 
 from ordeal._base import untrusted
 from ordeal._base.interrupts import OWN_FOLDER
+from ordeal._base.limits import LINE_CHARS_MAX, VALUE_CHARS_MAX
 
 _STANDARD = tuple(f"{sysconfig.get_path(name)}/" for name in ("stdlib", "platstdlib"))
 _INSTALLED = tuple(f"{sysconfig.get_path(name)}/" for name in ("purelib", "platlib"))
@@ -28,9 +29,6 @@ _RUNTIME = f"{Path(__file__).parent}/"
 _SPAWNER = "/anyio/_backends/_asyncio.py"
 _INSTALL_FOLDERS = frozenset(("site-packages", "dist-packages"))
 _ASYNCIO = f"{Path(asyncio.__file__).parent}/"
-_LINE_CHARS_MAX = 100
-#: Who refers to the table of a frame that the program has never asked for: the frame, who reads it, and the call.
-_REFERENCES_ALONE = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +192,9 @@ def locals_of(frame: FrameType) -> dict[str, Any]:
     """
     kept = frame.f_locals
     found = dict(kept)
-    if type(kept) is dict and frame.f_code.co_flags & CO_OPTIMIZED and sys.getrefcount(kept) == _REFERENCES_ALONE:
+    # Who refers to the table of a frame that the program has never asked for: the frame, who reads it, and the
+    # call.
+    if type(kept) is dict and frame.f_code.co_flags & CO_OPTIMIZED and sys.getrefcount(kept) == 3:
         kept.clear()
     return found
 
@@ -280,8 +280,8 @@ def site_in(code: CodeType, instruction: int) -> CodeSite:
 def _read_site(code: CodeType, instruction: int) -> CodeSite:
     line, *_ = next(islice(code.co_positions(), max(instruction, 0) // 2, None), (None,))
     number = line or code.co_firstlineno
-    text = _without_comment(untrusted.source_line(code.co_filename, number))[:_LINE_CHARS_MAX]
-    name = code.co_qualname.rpartition("<locals>.")[2][: untrusted.NAME_CHARS_MAX]
+    text = _without_comment(untrusted.source_line(code.co_filename, number))[:VALUE_CHARS_MAX]
+    name = code.co_qualname.rpartition("<locals>.")[2][:LINE_CHARS_MAX]
     return CodeSite(f"{name}: {text}" if text else name, f"{_short(code.co_filename)}:{number}")
 
 

@@ -11,9 +11,6 @@ from ordeal.simulate.errors import StrayCancellation
 from ordeal.simulate.runtime.sites import innermost_site
 from ordeal.simulate.runtime.tasks import SimulationTask, TaskRecord, is_cancellation
 
-#: The references to a future that only its owner's record knows: a list, a variable, and the call that counts.
-_REFERENCES_ALONE = 3
-
 
 def stray_cancellation(records: Sequence[TaskRecord], main: asyncio.Task[Any] | None) -> StrayCancellation | None:
     """Return the message if a task other than the main one ended because another task was cancelled."""
@@ -60,9 +57,8 @@ def _owner(record: TaskRecord, records: Sequence[TaskRecord]) -> TaskRecord | No
 
 def _has_shared(owner: TaskRecord) -> bool:
     """Return True if something still refers to a plain future that was cancelled with a task."""
-    return any(
-        not isinstance(each, asyncio.Task) and sys.getrefcount(each) > _REFERENCES_ALONE for each in owner.owned or ()
-    )
+    # Its owner's record refers to it through a list, and a variable and the call that counts do, too.
+    return any(not isinstance(each, asyncio.Task) and sys.getrefcount(each) > 3 for each in owner.owned or ())
 
 
 def _is_awaited(record: TaskRecord, owner: TaskRecord) -> bool:

@@ -144,8 +144,6 @@ _FENCES_OF_NODES = {
     ),
 }
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
-#: Garbage that survived the collection after its own run is collected after this number of runs.
-_RUNS_PER_COLLECTION = 64
 #: Events of the system's sockets that stay inside of the process.
 _HARMLESS = frozenset({"socket.gethostname"})
 
@@ -277,7 +275,8 @@ class Surroundings:
         kinds = {each for each in set(map(type, made)) if issubclass(each, asyncio.Future)} - _TASKS
         futures = [weakref.ref(each) for each in made if type(each) in kinds and _is_forgotten(each)] if kinds else []
         del made
-        gc.collect(2 if not is_young else 1 if self._runs % _RUNS_PER_COLLECTION == 0 else 0)
+        # Garbage that survived the collection after its own run is collected every 64 runs.
+        gc.collect(2 if not is_young else 1 if self._runs % 64 == 0 else 0)
         return [each for future in futures if (each := future()) is not None and _is_forgotten(each)]
 
     def _note_collection(self, _phase: str, _info: dict[str, int]) -> None:

@@ -9,12 +9,12 @@ from types import BuiltinMethodType, CodeType, MethodType, SimpleNamespace
 from typing import Any
 
 import ordeal._native as _native
+from ordeal._base.limits import VALUE_CHARS_MAX
 from ordeal.simulate.nodes.life import Life
 from ordeal.simulate.runtime.decisions import CANCEL, DecisionSource, name_key
 from ordeal.simulate.runtime.faults import CLIENTS, Cancel, SimulatedFault
 from ordeal.simulate.runtime.sites import CodeSite, frames_of, is_program, locals_of, refers_to, site_of
 
-_NAME_CHARS_MAX = 100
 #: The callback by which ``asyncio.shield`` watches a task.
 _SHIELD = {code.co_name: code for code in asyncio.shield.__code__.co_consts if isinstance(code, CodeType)}.get(
     "_inner_done_callback"
@@ -130,7 +130,7 @@ def base_name(coroutine: Any, given: str | None) -> str:
 
 @functools.lru_cache(maxsize=4096)
 def _short(name: str) -> str:
-    return name.rpartition("<locals>.")[2][:_NAME_CHARS_MAX]
+    return name.rpartition("<locals>.")[2][:VALUE_CHARS_MAX]
 
 
 @functools.lru_cache(maxsize=4096)
@@ -189,8 +189,6 @@ class Gathering(asyncio.tasks._GatheringFuture):  # type: ignore[name-defined, m
         return super().__await__()  # type: ignore[no-any-return]
 
 
-#: How often a task is struck: again while it cleans up.
-STRIKES_MAX = 2
 #: Where a task is cancelled, as values of a decision. The first takes half of the draws.
 IN_WINDOW, WHILE_WAITING, WHEN_IDLE = 1, 2, 3
 _AIMS = 4
@@ -240,7 +238,8 @@ class Interruptions:
 
     def aim(self, record: TaskRecord) -> None:
         """Decide whether a task that was just suspended is cancelled during this wait, and when."""
-        if record.strikes == STRIKES_MAX or self._is_spared(record):
+        # A task is struck twice: again while it cleans up.
+        if record.strikes == 2 or self._is_spared(record):
             record.may_be_cancelled = False
             return
         if record.task.cancelling() > record.strikes:

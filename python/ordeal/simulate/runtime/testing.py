@@ -81,8 +81,6 @@ def from_trace(trace: Trace) -> RecordedSchedule:
 
 
 RUNS = 200
-#: How many schedules a test takes when pytest runs without ``--chaos``.
-PLAIN_RUNS = 10
 FOLDER = ".ordeal/schedules"
 #: The parameter that is not a fixture.
 WORLD = "world"
@@ -138,7 +136,8 @@ class SimulatedTest:
         with search.entered(is_meant=self._is_decorated):
             failure = self._saved_failure(search, folder)
             if failure is None:
-                runs = min(self._runs, PLAIN_RUNS) if is_short else self._runs
+                # Without ``--chaos`` a test takes ten schedules.
+                runs = min(self._runs, 10) if is_short else self._runs
                 if self._cancel == "each":
                     search.try_each_cancellation(runs, None)
                 else:

@@ -16,6 +16,7 @@ from types import BuiltinMethodType, FrameType, ModuleType
 from typing import Any
 
 from ordeal._base.formatting import one_line
+from ordeal._base.limits import LINES_MAX
 from ordeal.simulate.runtime.sites import (
     FRAMES,
     calling_site,
@@ -84,8 +85,6 @@ def _watching(original: Callable[..., Any], what: str, name_of: Callable[[], str
     return call
 
 
-#: The longest table that a report shows.
-_LINES_MAX = 30
 #: In what an object is looked for, besides attributes.
 _HOLDERS = (list, tuple, set, frozenset, dict, deque)
 
@@ -94,16 +93,16 @@ def wait_lines(records: Sequence[TaskRecord]) -> list[str]:
     """Return a table: a line for each task that waits, and one for each that a fault has struck."""
     names = {id(record.task): record.name for record in records}
     waiting = [record for record in records if not record.task.done()]
-    rows = [(record.name, *_wait(record, names)) for record in waiting[:_LINES_MAX]]
+    rows = [(record.name, *_wait(record, names)) for record in waiting[:LINES_MAX]]
     rows += [
         (f"{record.name} ended", "cancelled" if record.task.cancelled() else "", _strike(record))
         for record in records
         if record.task.done() and record.struck_at is not None
-    ][:_LINES_MAX]
+    ][:LINES_MAX]
     widths = [max((len(row[column]) for row in rows), default=0) for column in (0, 1)]
     lines = [f"  {who:{widths[0]}}  {what:{widths[1]}}  {where}".rstrip() for who, what, where in rows]
-    if len(waiting) > _LINES_MAX:
-        lines.append(f"  and {len(waiting) - _LINES_MAX} more")
+    if len(waiting) > LINES_MAX:
+        lines.append(f"  and {len(waiting) - LINES_MAX} more")
     return lines
 
 
@@ -231,8 +230,6 @@ def _keys_of(target: object, holder: object) -> Iterator[str]:
         yield from (key for key, value in list(attributes.items()) if value is target and isinstance(key, str))
 
 
-#: More tasks than these are not looked at: it is done once in a run, and should take less than a second.
-_TASKS_MAX = 20
 #: How many objects may refer to what a task waits for, on how long a way, before it counts as reachable.
 _OBJECTS_MAX, _DEPTH_MAX = 100, 8
 
@@ -243,7 +240,8 @@ def orphaned(records: Sequence[TaskRecord], *, is_end: bool) -> list[TaskRecord]
     Until the end of a run, who can reach a task counts as well: it may be cancelled.
     """
     waiting = [record for record in records if _future_of(record.task) is not None]
-    if len(waiting) > _TASKS_MAX:
+    # More tasks than these are not looked at: it is done once in a run, and should take less than a second.
+    if len(waiting) > 20:
         return []
     gc.unfreeze()  # what is frozen is not listed as referring to anything
     gc.collect()  # and what is garbage already leads nowhere

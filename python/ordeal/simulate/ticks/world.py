@@ -37,16 +37,13 @@ HOST = "app"
 _NO_NETWORK = "the program of a machine that moves in ticks has no network: give it a stand-in in `start`"
 
 
-#: For how many ticks and commands a program that was restored is compared with the one that was not.
-COMPARED_STEPS = 10
-
-
 @dataclass(slots=True)
 class Unrestored:
     """A copy of the machine from before a restore, and for how many more steps it is compared."""
 
     machine: Any
-    steps_left: int = COMPARED_STEPS
+    #: A program that was restored is compared with the one that was not for this many ticks and commands.
+    steps_left: int = 10
 
 
 class TickWorld:

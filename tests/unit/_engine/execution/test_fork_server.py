@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import ordeal._native as _native
+from ordeal._base.limits import TRACEBACK_CHARS_MAX
 from ordeal._engine.execution import fork_messages
 from ordeal._engine.execution.driver import RULE
 from ordeal._engine.execution.fork_messages import ForkedRunResult, Seen
@@ -122,7 +123,7 @@ NEXT = ("next",)
         ("ended", "sleeping", *ENDED[2:], *SEEN),
         (*ENDED[:5], "", *ENDED[6:], *SEEN),
         (*ENDED[:6], "a\0b", *ENDED[7:], *SEEN),
-        (*ENDED[:7], "x" * (fork_messages.TEXT_MAX + 1), ENDED[8], *SEEN),
+        (*ENDED[:7], "x" * (TRACEBACK_CHARS_MAX + 1), ENDED[8], *SEEN),
         ("ended",),
         ("ask", "__class__"),
         ("ask", "put", 1),

@@ -103,7 +103,7 @@ def test_what_begins_no_message_is_refused(pair: tuple[Channel, Channel]) -> Non
 
 
 def test_an_endless_message_is_refused(pair: tuple[Channel, Channel], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(channel, "MESSAGE_BYTES_MAX", 10)
+    monkeypatch.setattr(channel, "INPUT_BYTES_MAX", 10)
     here, there = pair
     here.send("more than ten bytes")
     with pytest.raises(ChannelError, match="more than 10 bytes"):

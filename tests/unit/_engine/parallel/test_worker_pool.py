@@ -11,6 +11,7 @@ import pytest
 from hypothesis.stateful import RuleBasedStateMachine, rule
 
 import ordeal._native as _native
+from ordeal._base.limits import TRIES_MAX
 from ordeal._engine.isolation.channel import Channel
 from ordeal._engine.isolation.working_folder import WorkingFolder
 from ordeal._engine.parallel import worker_pool
@@ -19,7 +20,7 @@ from ordeal._engine.parallel.messages import DONE, ERROR, FAILED, WorkerError
 from ordeal._engine.parallel.state import ParallelState
 from ordeal._engine.parallel.sync import Sharing
 from ordeal._engine.parallel.worker import WorkerJob
-from ordeal._engine.parallel.worker_pool import FALSE_STARTS_MAX, WorkerOptions, WorkerPool
+from ordeal._engine.parallel.worker_pool import WorkerOptions, WorkerPool
 from ordeal._engine.triage.messages import pack
 from ordeal.errors import MachineError, OrdealError
 from ordeal.explore import Explorer, Tuning
@@ -98,7 +99,7 @@ class TestEndings:
         assert list(pool.union.notes) == [
             "A worker ended (exit code 9) while it ran no code of yours, and was replaced."
         ]
-        assert pool.union.earlier(0).processes == FALSE_STARTS_MAX
+        assert pool.union.earlier(0).processes == TRIES_MAX
 
     def test_one_that_fails_outside_of_runs_is_replaced(self, make: Callable[..., Pool]) -> None:
         pool = make(fails_after_its_second_run, max_runs=11)

@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
+from ordeal._base.limits import COUNT_MAX
 from ordeal._base.property_tracker import PropertyResult, PropertyTally
-from ordeal._engine.properties.history import HITS_MAX, PROPERTIES_PATH, add_reached, load_reached
+from ordeal._engine.properties.history import PROPERTIES_PATH, add_reached, load_reached
 from ordeal.errors import PropertyError
 
 ROW = {"name": "n", "type": "always", "hits": 3, "passes": 2, "failures": 1}
@@ -64,8 +65,8 @@ def test_the_newer_names_stay_when_there_are_too_many(path: Path, monkeypatch: p
 
 def test_hits_stay_numbers_that_can_be_read(path: Path) -> None:
     for _ in range(3):
-        add_reached(path, [result("a", passes=HITS_MAX // 2)])
-    assert hits(path) == {"a": ("sometimes", HITS_MAX // 2, 0)}
+        add_reached(path, [result("a", passes=COUNT_MAX // 2)])
+    assert hits(path) == {"a": ("sometimes", COUNT_MAX // 2, 0)}
 
 
 def test_a_name_that_is_no_unicode_is_kept(path: Path) -> None:
@@ -111,7 +112,7 @@ def test_what_is_no_json_is_refused(path: Path, data: bytes) -> None:
 
 def test_a_file_that_is_too_large_is_not_read(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     add_reached(path, [result("a")])
-    monkeypatch.setattr("ordeal._engine.properties.history.SIZE_MAX", 10)
+    monkeypatch.setattr("ordeal._engine.properties.history.INPUT_BYTES_MAX", 10)
     with pytest.raises(PropertyError, match="larger than 10 bytes"):
         load_reached(path)
 

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import rule
 
-from ordeal._base.memory_limit import MEBIBYTE, data_bytes
+from ordeal._base.limits import MEBIBYTE
+from ordeal._base.memory_limit import data_bytes
 from ordeal._engine.search import checkpoints
 from ordeal._engine.search.checkpoints import Checkpoints
 from ordeal.chaos import ChaosTest

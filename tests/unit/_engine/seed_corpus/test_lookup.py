@@ -59,16 +59,16 @@ def test_a_path_stays_a_path(name: str) -> None:
 
 
 def test_an_unknown_id_gets_a_guess_or_those_that_are_known() -> None:
-    for number in range(7):
+    for number in range(12):
         put(f"traces/fail-run-{number}.json", str(number), age=number)
-    Path("traces/fail-run-8.json").write_text("no trace")
+    Path("traces/fail-run-99.json").write_text("no trace")
     known = failure_id("3")
     with pytest.raises(ConfigError, match="no saved failure has the id") as caught:
         find(f"{known[:-2]}zz")
     assert caught.value.hint == f"did you mean `{known}`?"
     with pytest.raises(ConfigError) as caught:
         find("zzzz")
-    newest = ", ".join(failure_id(str(number)) for number in range(5))
+    newest = ", ".join(failure_id(str(number)) for number in range(10))
     assert caught.value.hint == f"saved here, the newest first: {newest} and 2 more"
 
 

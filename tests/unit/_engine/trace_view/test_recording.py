@@ -94,7 +94,7 @@ def test_a_machine_that_ends_its_process_or_hangs_is_contained(
     ended = record_view(dataclasses.replace(trace, test_class="ends_when_imported:Machine"))
     assert "importing `ends_when_imported` raised SystemExit: os._exit(7)" in ended.reason
     (tmp_path / "hangs_when_imported.py").write_text("import time\ntime.sleep(99)\n")
-    monkeypatch.setattr("ordeal._engine.trace_view.recording.SECONDS_MAX", 0.4)
+    monkeypatch.setattr("ordeal._engine.trace_view.recording.GRACE_SECONDS", 0.4)
     hung = record_view(dataclasses.replace(trace, test_class="hangs_when_imported:Machine"), likelihood=False)
     assert "ended without an answer" in hung.reason
 

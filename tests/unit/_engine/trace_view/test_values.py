@@ -16,9 +16,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, rule
 
 from ordeal._base import untrusted
+from ordeal._base.limits import PARTS_MAX, TEXT_CHARS_MAX
 from ordeal._engine.trace_view import values
 from ordeal._engine.trace_view import values as module
-from ordeal._engine.trace_view.values import PARTS_MAX, StateReader, sketch
+from ordeal._engine.trace_view.values import StateReader, sketch
 from ordeal._engine.trace_view.view import PartChange, changes_between
 from ordeal.chaos import ChaosTest
 
@@ -217,7 +218,7 @@ def test_size_and_depth_are_bounded() -> None:
         deep = [deep]
     state = state_of(deep=deep, wide=list(range(10_000)), texts=["x" * 1_000] * 10_000)
     assert len(state) < 1_000
-    assert sum(map(len, state.values())) < 2 * values.CHARS_MAX
+    assert sum(map(len, state.values())) < 2 * TEXT_CHARS_MAX
     assert "wide[...]" in state
 
 

@@ -7,7 +7,7 @@ from typing import ClassVar
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from msgspec.structs import replace
 
-from ordeal._base.formatting import JSON_MESSAGE_CHARS_MAX
+from ordeal._base.limits import MESSAGE_CHARS_MAX
 from ordeal._engine.replay.replayer import Replayer
 from ordeal._engine.triage.findings import SIBLINGS_MAX, Confirmation, Findings
 from ordeal._hypothesis.randoms import GlobalRandoms
@@ -60,7 +60,7 @@ def test_a_failure_whose_text_raises_or_has_no_end_is_reported() -> None:
     assert mute.trace.failure.error_message == "<MuteError whose text raises>"
     assert endless.trace is not None
     assert endless.trace.failure is not None
-    assert len(endless.trace.failure.error_message) == JSON_MESSAGE_CHARS_MAX
+    assert len(endless.trace.failure.error_message) == MESSAGE_CHARS_MAX
 
 
 def test_a_failure_that_comes_and_goes_is_flaky_and_neither_shrunk_nor_ablated() -> None:

@@ -17,6 +17,7 @@ import pytest
 from hypothesis.stateful import RuleBasedStateMachine, rule
 
 import ordeal
+from ordeal._base.limits import TRIES_MAX
 from ordeal._base.trace_file import Trace
 from ordeal._engine.replay.rerun import ReplayStatus
 from ordeal._engine.triage import fresh_interpreter
@@ -218,7 +219,7 @@ class TestEnd:
         assert is_gone(int((tmp_path / "notes").read_text()))
 
     def test_after_some_that_hang_no_more_are_tried(self, failing: MakeTrace, hasty: FreshInterpreter) -> None:
-        replays = hasty.replay([failing(HANG)] * (fresh_interpreter.HANGING_MAX + 2))
+        replays = hasty.replay([failing(HANG)] * (TRIES_MAX + 2))
         assert [replay.reason for replay in replays[-3:]] == [
             "it took longer than 2 s",
             "others before it took too long",

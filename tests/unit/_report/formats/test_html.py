@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from ordeal._base.limits import LISTED_MAX
 from ordeal._base.trace_file import Trace, TraceFailure
 from ordeal._engine.runs.writer import RunWriter
 from ordeal._engine.trace_view.view import TraceView
@@ -45,8 +46,8 @@ def test_it_is_written_with_what_was_recorded(tmp_path: Path, asked: list[tuple[
 def test_some_failures_are_recorded_and_fewer_with_likelihoods(tmp_path: Path, asked: list[tuple[int, bool]]) -> None:
     failures = [saved(tmp_path, number) for number in range(1, 31)]
     record_views(document(result(*failures[:15]), result(*failures[15:])))
-    assert len(asked) == html.VIEWS_MAX
-    assert sum(likelihood for _, likelihood in asked) == html.LIKELIHOODS_MAX
+    assert len(asked) == LISTED_MAX
+    assert sum(likelihood for _, likelihood in asked) == LISTED_MAX // 2
 
 
 def test_a_trace_that_is_gone_or_damaged_has_a_reason(tmp_path: Path, asked: list[tuple[int, bool]]) -> None:

@@ -8,7 +8,8 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from ordeal._report.html.chart import POINTS_MAX, RULES_MAX, Mark, Point, coverage_chart, rule_heat, thinned, ticks
+from ordeal._base.limits import ROWS_MAX
+from ordeal._report.html.chart import POINTS_MAX, Mark, Point, coverage_chart, rule_heat, thinned, ticks
 
 POINTS = [Point(0.1 * number, number, number) for number in range(1, 5_000)]
 
@@ -64,5 +65,5 @@ def test_what_never_ran_and_what_failed_come_first() -> None:
 
 def test_there_may_be_no_table_or_a_long_one() -> None:
     assert rule_heat([]) == {}
-    heat = rule_heat([rule(f"rule_{number}", (1, 0), (0, 0), (0, 0)) for number in range(RULES_MAX + 3)])
-    assert (len(heat["rows"]), heat["more"]) == (RULES_MAX, 3)
+    heat = rule_heat([rule(f"rule_{number}", (1, 0), (0, 0), (0, 0)) for number in range(ROWS_MAX + 3)])
+    assert (len(heat["rows"]), heat["more"]) == (ROWS_MAX, 3)

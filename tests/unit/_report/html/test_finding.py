@@ -6,9 +6,9 @@ import re
 
 import pytest
 
+from ordeal._base.limits import TEXT_CHARS_MAX
 from ordeal._engine.trace_view.view import LaneEvent, PartChange, StepView
 from ordeal._report.html.finding import (
-    CHARS_MAX,
     call_text,
     faults_text,
     finding_values,
@@ -73,7 +73,7 @@ def test_an_arrow_leads_from_lane_to_lane() -> None:
     back, there = lane_table(events)["rows"][2:]
     assert [cell["kind"] for cell in back] == ["arrived left", "through", "happened left"]
     assert [cell["kind"] for cell in there] == ["happened right", "through", "arrived right"]
-    assert len(lane_table([LaneEvent(str(number), "runs") for number in range(50)])["names"]) == 12
+    assert len(lane_table([LaneEvent(str(number), "runs") for number in range(50)])["names"]) == 10
 
 
 def test_an_assertion_without_a_message_is_titled_by_what_it_asserted() -> None:
@@ -95,5 +95,5 @@ def test_lines_have_numbers_and_one_a_mark() -> None:
 
 
 def test_markup_is_escaped_however_long_the_text() -> None:
-    for text in ("<script>", "<script>" + "x" * CHARS_MAX):
+    for text in ("<script>", "<script>" + "x" * TEXT_CHARS_MAX):
         assert "<script" not in str(highlighted(text))

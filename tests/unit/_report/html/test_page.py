@@ -10,6 +10,7 @@ from typing import Any, override
 import msgspec
 import pytest
 
+from ordeal._base.limits import ITEMS_MAX
 from ordeal._engine.runs.events import ClassStarted, Event, Found, NewEdges, Progress, SessionBegun
 from ordeal._engine.trace_view.view import (
     CodeSpot,
@@ -22,7 +23,7 @@ from ordeal._engine.trace_view.view import (
     TraceView,
     Variation,
 )
-from ordeal._report.html.page import FINDINGS_MAX, render_page
+from ordeal._report.html.page import render_page
 
 _PAYLOADS = (
     "<script>alert(1)</script>",
@@ -310,7 +311,7 @@ def test_of_ten_thousand_findings_most_are_rows() -> None:
     shown = result(*[failure("a failure like many", id=f"{number:06x}") for number in range(10_000)])
     page = render_page(document(shown))
     assert len(page.encode()) < 4_000_000
-    assert page.count('class="finding"') == FINDINGS_MAX
+    assert page.count('class="finding"') == ITEMS_MAX
     assert "00270f" in page
 
 

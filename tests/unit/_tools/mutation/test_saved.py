@@ -81,7 +81,7 @@ def test_the_key_is_of_how_mutants_are_judged(tmp_path: Path, monkeypatch: pytes
 
 
 def test_what_is_found_so_far_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ordeal._tools.mutation.saved._SAVE_SECONDS", 0.0)
+    monkeypatch.setattr("ordeal._tools.mutation.saved.STATUS_SECONDS", 0.0)
     keeper = Keeper(tmp_path, "key", [])
     keeper.begin(Judgement(tests=1, names=["test_it"]))
     keeper.take(judged().verdicts[0])

@@ -24,6 +24,7 @@ import ordeal._native as _native
 from ordeal._base import interrupts
 from ordeal._base.formatting import one_line
 from ordeal._base.interpreter import LineReader, end, start
+from ordeal._base.limits import LOOK_SECONDS, RECORDED_CHARS_MAX, STATUS_SECONDS
 from ordeal._engine.parallel.fleet.board import (
     LAUNCHER,
     Board,
@@ -41,8 +42,6 @@ from ordeal.errors import WRONG_USE, OrdealError
 
 #: The module that explores; it is above this room, so it is known by name alone.
 EXPLORER_MODULE = "ordeal.cli.fleet.member"
-#: How often a member reports its state.
-BEAT_SECONDS = 1.0
 #: A member stops when its launcher has said nothing for this long, unless the launcher announced that it leaves.
 LEASE_SECONDS = 30.0
 #: How long the process that explores may take to report when it is to stop.
@@ -51,9 +50,6 @@ STOP_SECONDS = 45.0
 _PAST = ("runs", "steps")
 #: How long a member that a scheduler started waits for a store that is away: no other process starts it again.
 STORE_SECONDS = 600.0
-#: How long it takes at most to notice that a member is to stop.
-LOOK_SECONDS = 0.2
-_LOG_CHARS = 1500
 #: Where the schedulers write which member this is.
 _NUMBER_VARIABLES = ("ORDEAL_FLEET_MEMBER", "SLURM_ARRAY_TASK_ID", "JOB_COMPLETION_INDEX")
 
@@ -141,7 +137,7 @@ class Agent:
         for _ in range(1 if self._stops > 1 else 5 if self._stops else 10):
             if self._tell():
                 break
-            time.sleep(BEAT_SECONDS)
+            time.sleep(STATUS_SECONDS)
         return {"ended": 0, "failed": WRONG_USE}.get(str(self._record["state"]), 3)
 
     def _opened(self) -> tuple[Record, Record]:
@@ -207,7 +203,7 @@ class Agent:
             if not new and child.poll() is not None:
                 return
             if time.monotonic() >= due:
-                due = time.monotonic() + BEAT_SECONDS
+                due = time.monotonic() + STATUS_SECONDS
                 self._tell()
                 self._check_lease(child)
             if self._stops and not self._stop_at:
@@ -247,7 +243,7 @@ class Agent:
 
 def _end_of(log: BinaryIO) -> str:
     size = log.seek(0, os.SEEK_END)
-    log.seek(max(0, size - _LOG_CHARS))
+    log.seek(max(0, size - RECORDED_CHARS_MAX))
     return "".join(f"{one_line(line)}\n" for line in log.read().decode("utf-8", "replace").splitlines())
 
 

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from ordeal._base.formatting import one_line
+from ordeal._base.limits import RECORDED_CHARS_MAX
 from ordeal.errors import StoreError
 from ordeal.store.backend import RECORD_SIZE_MAX, UnreachableError
 from ordeal.store.open import open_records
@@ -26,7 +27,6 @@ LAUNCHER = "launcher"
 STALE_SECONDS = 15.0
 #: The states of a member that has ended.
 OVER = frozenset(("ended", "failed", "lost"))
-_TEXT_CHARS_MAX = 2000
 _KEY = re.compile(r"launcher|member-[0-9]{6}", re.ASCII)
 _FLEET = re.compile(r"[a-z0-9-]{1,60}", re.ASCII)
 
@@ -138,7 +138,7 @@ def decoded(data: bytes) -> Record:
 
 def _plain(value: object) -> float | str | None:
     if isinstance(value, str):
-        return "\n".join(one_line(line, limit=500) for line in value[:_TEXT_CHARS_MAX].splitlines())
+        return "\n".join(one_line(line, limit=500) for line in value[:RECORDED_CHARS_MAX].splitlines())
     if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < 2**63:
         return None
     return value

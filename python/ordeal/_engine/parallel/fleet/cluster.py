@@ -15,6 +15,7 @@ from typing import Any, ClassVar, override
 from urllib.parse import urlsplit
 
 from ordeal._base.formatting import one_line
+from ordeal._base.limits import ANSWER_SECONDS
 from ordeal._engine.parallel.fleet.agent import Agent
 from ordeal._engine.parallel.fleet.launcher import END_SECONDS, FleetError, Launcher
 from ordeal._engine.parallel.fleet.plan import FleetPlan, MemberTask
@@ -22,10 +23,7 @@ from ordeal._engine.parallel.fleet.project_files import Sent, pack, unpack
 from ordeal.errors import ConfigError
 from ordeal.store.open import Address
 
-#: How long a cluster may be away before its members count as lost for good.
-AWAY_SECONDS_MAX = 120.0
-#: The longest wait for a connection, and then for the first bytes of a cluster; how many of them are checked.
-CONNECT_SECONDS = 4.0
+#: The first bytes of a cluster that are checked.
 GREETING_SIZE = 8
 
 
@@ -90,7 +88,7 @@ class ClusterLauncher(Launcher):
         host, port = self.place
         name = self.kind.capitalize()
         # Its library may wait for minutes.
-        if why := listens(host, port, seconds=CONNECT_SECONDS, is_greeting=self.is_greeting):
+        if why := listens(host, port, seconds=ANSWER_SECONDS, is_greeting=self.is_greeting):
             raise FleetError(f"no {name} cluster answers at {host}:{port}: {why}", hint=self.no_answer)
         if self._project is not None:
             packed = packed_project(self._project, self.plan.store)
@@ -123,7 +121,8 @@ class ClusterLauncher(Launcher):
             except Exception:  # noqa: BLE001
                 self._away_since = time.monotonic()
                 return set(self._numbers)
-        if time.monotonic() - self._away_since > AWAY_SECONDS_MAX:
+        # Members of a cluster that is away for longer count as lost for good.
+        if time.monotonic() - self._away_since > 120.0:
             self.restarts = False
             return set()
         if listens(*self.place, seconds=1.0):

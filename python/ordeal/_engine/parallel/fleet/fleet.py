@@ -13,6 +13,7 @@ from typing import get_args
 import msgspec.structs
 
 from ordeal._base.formatting import counted, one_line
+from ordeal._base.limits import LISTED_MAX
 from ordeal._engine.parallel.fleet.board import (
     LAUNCHER,
     STALE_SECONDS,
@@ -35,20 +36,14 @@ from ordeal.store.open import shown_address
 #: How often the launcher looks after its members, and how often it reads all records and writes its own.
 POLL_SECONDS = 0.25
 BEAT_SECONDS = 2.0
-#: A member that is lost later than this after its start begins a new row of losses.
-ROW_SECONDS = 60.0
 #: The pauses before the second and each further start of such a row; after the last one, a member is given up. A node
 #: without what members need is known after half a minute. Ray gives a node that died new tasks for as long as a quarter
 #: of a minute.
 PAUSES = (0.0, 1.0, 2.0, 4.0, 8.0, 16.0)
 #: What members may take on top of their time: to shrink, and to report.
 GRACE_SECONDS = 150.0
-#: How long a scheduler may let members wait before they start.
-QUEUE_SECONDS = 24 * 3600.0
 #: A lost member is not started again with less time than this: some two seconds pass until its first run.
 _WORTH_SECONDS = 3.0
-_NOTES_MAX = 10
-_NAMES_MAX = 5
 _DONE = ("ended", "failed")
 #: Why a member ended on request, of this launcher or of another process.
 _STOPPED = "interrupted"
@@ -222,7 +217,7 @@ class RunningFleet:
         plan = self._plan
         deadline = self._started + plan.task.seconds + GRACE_SECONDS
         if plan.on_batch:
-            deadline += QUEUE_SECONDS
+            deadline += 24 * 3600.0  # a scheduler may let members wait for a day
         while time.monotonic() < deadline:
             time.sleep(POLL_SECONDS)
             # A member says how it ended before it ends: so its record is read afterwards.
@@ -265,7 +260,8 @@ class RunningFleet:
         if member.due is None:
             self._outcome.lost += 1
             # While the store is away, a member can do nothing but end.
-            if now - member.started > ROW_SECONDS or self._away_at >= member.started:
+            # A member that is lost later than this after its start begins a new row of losses.
+            if now - member.started > 60.0 or self._away_at >= member.started:
                 member.losses = 0
             member.losses += 1
             if not self._launcher.restarts or member.losses > len(PAUSES) or left < _WORTH_SECONDS:
@@ -291,7 +287,7 @@ class RunningFleet:
 
     def _note(self, text: str) -> None:
         notes = self._outcome.notes
-        if text not in notes and len(notes) < _NOTES_MAX:
+        if text not in notes and len(notes) < LISTED_MAX:
             notes.append(text)
 
     def _note_away(self, error: BoardError) -> None:
@@ -338,13 +334,13 @@ class RunningFleet:
         outcome.stopped = next((each for each in get_args(StoppedReason) if reasons == {each}), "time")
         self._check_explored()
         if left_out := self._launcher.left_out:
-            shown = [f"{one_line(name)} ({why})" for name, why in list(left_out.items())[:_NAMES_MAX]]
-            self._note(f"Not sent to the members: {', '.join(shown)}{', ...' * (len(left_out) > _NAMES_MAX)}.")
+            shown = [f"{one_line(name)} ({why})" for name, why in list(left_out.items())[:LISTED_MAX]]
+            self._note(f"Not sent to the members: {', '.join(shown)}{', ...' * (len(left_out) > LISTED_MAX)}.")
         if absences := self._launcher.absences:
             self._note(f"The cluster was away {_times(absences)}.")
         others = [self._shown(each) for each in self._members if runs_other_code(each.record, {"code": self._code})]
         if others:
-            shown_others = ", ".join(others[:_NAMES_MAX]) + ", ..." * (len(others) > _NAMES_MAX)
+            shown_others = ", ".join(others[:LISTED_MAX]) + ", ..." * (len(others) > LISTED_MAX)
             self._note(f"Explored other code than is here, and shared nothing: {shown_others}. Update it there.")
         for member in self._members:
             if restarts := int(number_of(member.record, "restarts")):

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ordeal._base.interpreter import finish, start
+from ordeal._base.limits import MEBIBYTE
 from ordeal._base.trace_file import Trace
 from ordeal._engine.seed_corpus.corpus import SeedCorpus
 from ordeal.errors import OrdealError, StoreError
@@ -17,11 +18,6 @@ from ordeal.store.open import open_readers, shown_address
 
 #: How long to wait for a store that is away when a member or a fleet ends, in seconds.
 BACK_SECONDS = 45.0
-#: How long after Ctrl-C.
-SHORT_BACK_SECONDS = 5.0
-
-TRACE_BYTES_MAX = 2**20
-FAILURES_MAX = 1000
 
 
 def brought_home(url: str, namespace: str, test_class: str, corpus: SeedCorpus) -> tuple[list[str], int]:
@@ -66,8 +62,8 @@ def saved(
 ) -> tuple[list[Path], list[str]]:
     """Save the traces of reports, each checked first; return the files, and what is wrong."""
     files, wrong = [], []
-    for report in list(reports)[:FAILURES_MAX]:
-        if not 0 < len(report.trace) <= TRACE_BYTES_MAX:
+    for report in list(reports)[:1_000]:
+        if not 0 < len(report.trace) <= MEBIBYTE:
             continue
         try:
             trace = Trace.from_json(report.trace, where="a trace of the store")

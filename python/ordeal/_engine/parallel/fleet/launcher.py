@@ -19,6 +19,7 @@ from types import MappingProxyType
 from typing import cast, override
 
 from ordeal._base.interpreter import end, start
+from ordeal._base.limits import ANSWER_SECONDS
 from ordeal._engine.parallel.fleet.plan import TASK_VARIABLE, FleetPlan
 from ordeal.config.options import STORE_VARIABLE
 from ordeal.errors import OrdealError
@@ -26,7 +27,6 @@ from ordeal.errors import OrdealError
 AGENT_MODULE = "ordeal._engine.parallel.fleet.agent"
 #: How long members may take to end by themselves, and how long after the second Ctrl-C.
 END_SECONDS = 60.0
-AT_ONCE_SECONDS = 4.0
 
 
 class FleetError(OrdealError):
@@ -120,7 +120,7 @@ class LocalLauncher(Launcher):
             self._end_within(END_SECONDS)
         except KeyboardInterrupt:
             # After the second signal, a member waits for nothing.
-            self._end_within(AT_ONCE_SECONDS)
+            self._end_within(ANSWER_SECONDS)
             raise
 
     def _end_within(self, seconds: float) -> None:

@@ -19,8 +19,6 @@ from ordeal._engine.parallel.fleet.cluster import (
 from ordeal._engine.parallel.fleet.launcher import FleetError
 from ordeal._engine.parallel.fleet.plan import FleetPlan
 
-TIMEOUT_SECONDS = 8
-
 
 def run_beside(task: str, number: int, attempt: int, store: str, project: bytes | None) -> int:
     """Run one member; this is what Dask calls. It leaves its thread to others: a lost member must find a place."""
@@ -50,7 +48,7 @@ class DaskLauncher(ClusterLauncher):
     @override
     def connect(self) -> None:
         host, port = self.place
-        self._client = self._dask.Client(f"tcp://{host}:{port}", timeout=TIMEOUT_SECONDS, set_as_default=False)
+        self._client = self._dask.Client(f"tcp://{host}:{port}", timeout=8, set_as_default=False)
         if not self._workers():
             hint = f"start some: `dask worker {host}:{port}`"
             raise FleetError(f"the Dask cluster at {host}:{port} has no workers", hint=hint)

@@ -23,6 +23,7 @@ STUCK = (
     *("CreateContainerConfigError", "CreateContainerError", "InvalidImageName"),
     *("ErrImageNeverPull", "ErrImagePull", "ImagePullBackOff"),
 )
+#: A pod may wait for its image for a moment and start after all.
 STUCK_SECONDS = 5.0
 _WAITING = ".status.containerStatuses[0].state.waiting"
 _PODS = f"{{range .items[*]}}{{.status.phase}} {{{_WAITING}.reason}} {{{_WAITING}.message}}{{'\\n'}}{{end}}"

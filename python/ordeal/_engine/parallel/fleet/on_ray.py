@@ -9,9 +9,6 @@ from ordeal._engine.parallel.fleet.cluster import ClusterLauncher, library, run_
 from ordeal._engine.parallel.fleet.plan import FleetPlan
 
 PACKAGE = "ray[client]"
-#: How long Ray's client retries to reach a head. A head that refuses a client, as one of another version
-#: does, waits for it as long, and the client waits for the head.
-RECONNECT_SECONDS = 4
 
 
 class RayLauncher(ClusterLauncher):
@@ -24,7 +21,9 @@ class RayLauncher(ClusterLauncher):
         super().__init__(plan)
         # Otherwise any call of Ray that comes while the head is away starts a cluster here, and waits for it.
         os.environ["RAY_ENABLE_AUTO_CONNECT"] = "0"
-        os.environ.setdefault("RAY_CLIENT_RECONNECT_GRACE_PERIOD", str(RECONNECT_SECONDS))
+        # For this many seconds Ray's client retries to reach a head. A head that refuses a client, as one of another
+        # version does, waits for it as long, and the client waits for the head.
+        os.environ.setdefault("RAY_CLIENT_RECONNECT_GRACE_PERIOD", "4")
         self._ray = library("ray", "ray", PACKAGE)
         # Without it, Ray is here and cannot reach a cluster.
         library("grpc", "ray", PACKAGE)

@@ -36,8 +36,6 @@ _COPY = re.compile(r"(\.(bak|backup|old|orig|save|swp|gpg)|~)+$")
 #: programs that handle keys have such texts in them, and members need these files.
 _KEY_TEXT = re.compile(rb"PRIVATE KEY( BLOCK)?-----|\"(private_key|client_secret|refresh_token)\"")
 _NOT_KEYS = (".py", ".md", ".rst")
-#: A shorter password is part of many words, so only an address with it counts.
-_PASSWORD_CHARS = 6
 #: The size of all files together, in bytes, and how many they may be: each member gets them through one message.
 SIZE_MAX = 500 * 2**20
 FILES_MAX = 100_000
@@ -123,7 +121,8 @@ def _spelling(store: str) -> re.Pattern[bytes] | None:
     if not password:
         return None
     spelled = b"".join(b"(?:" + b"|".join(_spellings_of(char)) + rb")\0*" for char in password)
-    if len(password) < _PASSWORD_CHARS:
+    # A shorter password is part of many words, so only an address with it counts.
+    if len(password) < 6:
         return re.compile(b":" + spelled + b"@")
     # In base64, what stands before decides how it begins, and the bits of both ends belong to their neighbours, too.
     raw = [each.encode() for each in (password, quote(password, safe=""))]

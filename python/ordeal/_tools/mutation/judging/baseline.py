@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ordeal._base.limits import REPORT_SECONDS
 from ordeal._native import monotonic
 from ordeal._tools.mutation.forks import Ended, Job, Message, Say, memory_peak, run_jobs
 from ordeal._tools.mutation.interpreters.sitecustomize import real_path
@@ -26,8 +27,6 @@ from ordeal._tools.mutation.sandbox import is_isolated
 _SECONDS = 600.0
 #: How many tests may fail now and then; of more, something else is wrong.
 UNSTEADY_MAX = 20
-#: How often the judge reports the progress of the tests that run before any mutant.
-TOLD_SECONDS = 1.0
 
 Lines = set[tuple[str, int]]
 
@@ -163,14 +162,14 @@ class Original:
 
     def _counting(self, say: Say) -> Say:
         """Return what also reports, once a second, how many tests have run."""
-        count, due = 0, monotonic() + TOLD_SECONDS
+        count, due = 0, monotonic() + REPORT_SECONDS
 
         def tell(message: Message) -> None:
             nonlocal count, due
             say(message)
             count += "test" in message
             if monotonic() >= due:
-                due = monotonic() + TOLD_SECONDS
+                due = monotonic() + REPORT_SECONDS
                 self.say({"beginning": f"{count}/{len(self.items)} tests have run without a mutant"})
 
         return tell

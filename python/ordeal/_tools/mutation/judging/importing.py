@@ -27,7 +27,6 @@ from ordeal._tools.mutation.running import TestOrder
 from ordeal._tools.mutation.sandbox import BYTECODE, is_isolated, write_anew
 from ordeal._tools.mutation.source import Source
 
-_PLUGIN_SECONDS = 60.0
 #: Why a file that is not imported again has no verdict.
 IMPORTED = "pytest or one of its plugins has imported the file before the tests do"
 _REFUSED = "the unchanged program fails where mutants of imported code run, so no verdict would be true"
@@ -197,7 +196,7 @@ class ImportRoute:
                 }
             )
 
-        ended = next(run_jobs([Job(run, 0, _PLUGIN_SECONDS)], 1))
+        ended = next(run_jobs([Job(run, 0, 60.0)], 1))
         if ended.said and ended.said[-1].get("harmless"):
             import_all(self._answer["plugins"])
 

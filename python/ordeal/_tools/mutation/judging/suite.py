@@ -28,11 +28,6 @@ from ordeal._tools.mutation.source import Source
 from ordeal._tools.mutation.swap import LiveFunctions, OwnLines
 
 _FORCED_MAX = 5
-# Enough for the limit of turns to be met first by every loop in Python: it is the same on a busy machine.
-_CPU_FREE = 0.5
-_ASLEEP_FREE = 1.0
-#: Tests of fewer turns than this power of two are asked in the order of the suite.
-_CHEAP_BITS = 10
 #: Without a mutant nothing hangs: what does not end in time gets much longer before its tests are called unstable.
 _PATIENCE = 4.0, 40.0
 
@@ -180,7 +175,9 @@ class Suite:
         return Job(lambda say: run_unchanged(self.items, numbers, say), cpu, wall)
 
     def _limits(self, numbers: list[int], factor: float = 1.0) -> tuple[float, float]:
-        cpu = _CPU_FREE + 10 * sum(self.baseline.cpu[number] for number in numbers)
+        # Enough for the limit of turns to be met first by every loop in Python: it is the same on a busy
+        # machine.
+        cpu = 0.5 + 10 * sum(self.baseline.cpu[number] for number in numbers)
         wall = 2.0 + 20 * sum(self.baseline.wall[number] for number in numbers)
         return factor * cpu, factor * (wall + cpu)
 
@@ -284,7 +281,8 @@ class Suite:
 
         It is their turns that count, and not their time: they are the same in each run.
         """
-        return sorted(numbers, key=lambda number: max(0, self._turns_of(number).bit_length() - _CHEAP_BITS))
+        # Tests of fewer turns than this power of two are asked in the order of the suite.
+        return sorted(numbers, key=lambda number: max(0, self._turns_of(number).bit_length() - 10))
 
     def trial_by_all(self, mutant: Mutant) -> Trial:
         """Return what judges a mutant as plain pytest would: all tests, in their order."""
@@ -301,7 +299,7 @@ class Suite:
         job = Job(lambda say: run_trials(trials, self._runner, say), trials[0].cpu, wall)
         # What sleeps is in one test, and no busy machine keeps it from going on.
         slowest = max((self.baseline.wall[number] for trial in trials for number in trial.numbers), default=0.0)
-        job.asleep = factor * (_ASLEEP_FREE + 20 * slowest)
+        job.asleep = factor * (1.0 + 20 * slowest)
         return job
 
     def is_true(self, numbers: list[int]) -> bool:

@@ -15,6 +15,7 @@ import msgspec.structs
 from hypothesis.stateful import RuleBasedStateMachine
 
 from ordeal._base.formatting import one_line
+from ordeal._base.limits import VALUE_CHARS_MAX
 from ordeal._base.trace_file import Trace, TraceFailure
 from ordeal._engine.execution.recorder import RunRecorder
 from ordeal._engine.export.generated_tests import generate_tests
@@ -34,7 +35,6 @@ SHRINK_SECONDS = 20.0
 RUNS_A_SEARCH = 400
 #: So often a written test must fail on the mutant, and pass on the original, in turns.
 TIMES = 10
-_SHORT = 40
 _HEAD = re.compile(r'def test_\w+\(\):\n( +)""".*?"""\n', re.DOTALL)
 
 
@@ -168,7 +168,7 @@ class Closing:
 def _short(code: str) -> str:
     """Return code as a part of a docstring."""
     text = one_line(" ".join(code.split())).replace("\\", "").replace('"', "'")
-    return text if len(text) <= _SHORT else f"{text[: _SHORT - 3]}..."
+    return text if len(text) <= VALUE_CHARS_MAX else f"{text[: VALUE_CHARS_MAX - 3]}..."
 
 
 def _passes(test: Callable[[], None]) -> bool:

@@ -12,6 +12,7 @@ import msgspec
 from hypothesis.stateful import RuleBasedStateMachine
 
 import ordeal._native as _native
+from ordeal._base.limits import FILES_MAX
 from ordeal._base.monitoring_tools import needed_tool
 from ordeal._base.trace_file import Trace
 from ordeal._engine.execution.class_path import load_class
@@ -163,8 +164,6 @@ class StepLines(StepWatch):
 
 #: Different seeds lead into different parts of a machine.
 EXPLORATIONS = 3
-#: How many files of a folder are read.
-SAVED_MAX = 500
 
 
 class JudgingTrace(msgspec.Struct):
@@ -207,7 +206,7 @@ def drawn(path: str, targets: Sequence[str], *, runs: int, seconds: float, seed:
 
 def saved(path: str, folders: Sequence[str]) -> Iterator[Trace]:
     """Yield the traces of a machine in the files below some folders; what cannot be read is left alone."""
-    files = [file for folder in folders for file in sorted(Path(folder).rglob("*.json*"))[:SAVED_MAX]]
+    files = [file for folder in folders for file in sorted(Path(folder).rglob("*.json*"))[:FILES_MAX]]
     for file in files:
         try:
             trace = Trace.load(file)

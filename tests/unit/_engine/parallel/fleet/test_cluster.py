@@ -70,7 +70,7 @@ def test_addresses_are_checked(address: str) -> None:
 def test_what_is_not_a_cluster_is_an_error_with_a_hint(
     said: bytes | None, why: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cluster, "CONNECT_SECONDS", 0.05)
+    monkeypatch.setattr(cluster, "ANSWER_SECONDS", 0.05)
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
         done = threading.Event()
