@@ -329,7 +329,7 @@ def test_what_cannot_be_copied_and_is_expensive_to_run_again_is_held(monkeypatch
     held = explore(Locked, "auto")
     assert held.snapshot_kind == "fork"
     assert {steps % 2 for steps in asked} == {0, 1}, "some are held, and some are not"
-    assert any("held in processes" in note for note in held.notes)
+    assert any("held in separate processes" in note for note in held.notes)
     assert facts(held) == facts(explore(Locked, "replay"))
 
 
