@@ -47,7 +47,13 @@ def test_what_has_grown_is_named(shop: Any, targets: list[str]) -> None:
     )
     shop.Store.made.append(1)
     assert leftovers.described().startswith("shop.Store.made (0 before the first run, 1 now), ")
-    assert leftovers.described().endswith(" and 1 more")
+    for number in range(10):
+        setattr(shop, f"table_{number}", [])
+    late = Leftovers(targets, "tests.machine")
+    for number in range(10):
+        getattr(shop, f"table_{number}").append(number)
+    shop.orders.append(3)
+    assert late.described().endswith(" and 1 more")
 
 
 def test_other_modules_do_not_count(shop: Any) -> None:
