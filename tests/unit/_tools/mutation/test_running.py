@@ -423,7 +423,7 @@ def test_a_budget_goes_to_one_mutant_of_each_line_first(tmp_path: Path) -> None:
     found = [(mutant.line, mutant.operator) for mutant in by_line(several)]
     assert found[:4] == [(2, "delete_statement"), (3, "arithmetic"), (2, "arithmetic"), (3, "boundary")]
     assert sorted(mutant.id for mutant in by_line(mutants)) == sorted(mutant.id for mutant in mutants)
-    with pytest.raises(NoVerdictError, match="budget is over"):
+    with pytest.raises(NoVerdictError, match="the budget ended"):
         judge_with_pytest([source], mutants, tests=[], folder=tmp_path, workers=1, budget=0.001)
 
 
