@@ -38,11 +38,11 @@ def machines_nearby(name: str, folders: Iterable[str] = ()) -> str:
 def class_path_like(text: str) -> str:
     """Return the path of a machine below the current folder that ``text`` may mean: a class, a module or a file.
 
-    An empty ``text`` means any machine. The path is empty where there is none.
+    An empty ``text`` means any machine, those in the folder itself first. The path is empty where there is none.
     """
     file, _, name = text.partition(":")
     name = name.lstrip(":")
-    for path, cls in sorted(_machines()):
+    for path, cls in sorted(_machines(), key=lambda each: (len(each[0].parts), each)):
         parts = path.with_suffix("").parts
         module = ".".join(parts[1:] if parts[0] == "src" and len(parts) > 1 else parts)
         if not text or text == cls or (name in ("", cls) and file in (path.as_posix(), f"./{path.as_posix()}", module)):

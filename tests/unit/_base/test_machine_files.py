@@ -46,6 +46,8 @@ def test_whatever_is_no_source_is_passed_over(project: Path) -> None:
 def test_a_class_path_is_found_by_its_class_its_module_or_its_file(tmp_path: Path) -> None:
     (tmp_path / "src/shop").mkdir(parents=True)
     (tmp_path / "src/shop/chaos.py").write_text("class Shop(ChaosTest):\n")
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a/first.py").write_text("class First(ChaosTest):\n")
     (tmp_path / "bank.py").write_text("class Bank(ChaosTest):\n    pass\n\nclass Vault(ChaosTest):\n")
     for text in ("", "bank", "bank.py", "./bank.py", "Bank", "bank.py::Bank", "bank:Bank"):
         assert class_path_like(text) == "bank:Bank"
