@@ -18,6 +18,7 @@ from ordeal._base.git import checked_out, commit, last_line, root_of
 from ordeal._base.imports import file_of, files_behind
 from ordeal._base.limits import FILES_MAX
 from ordeal._base.trace_file import Trace
+from ordeal._engine.execution.class_path import trust
 from ordeal._report.formats.document import line
 from ordeal._tools.compare.comparing import Compared, Version, VersionDifference, compare
 from ordeal.cli import terminal
@@ -49,6 +50,7 @@ def run(flags: CompareFlags) -> int:
     with ExitStack() as stack:
         old, new = (stack.enter_context(_version(name, config)) for name in (names[0], *(names[1:] or [""])))
         for test in config.tests:
+            trust(test.class_path)
             terminal.say(f"Comparing {test.class_path} on {old.name} and {new.name} ...")
             given = config.explorer.target_modules, kept
             found.append(

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from ordeal._base.formatting import JSON_SCHEMA_VERSION, counted, error_line, one_line
 from ordeal._base.trace_file import Trace, step_text
 from ordeal._engine.execution.bucket import ends_process
+from ordeal._engine.execution.class_path import trust_settings
 from ordeal._engine.seed_corpus.lookup import find_failure
 from ordeal._engine.trace_view.watch import lanes_of
 from ordeal._report.formats.document import line
@@ -17,6 +18,7 @@ from ordeal._tools.compare.seen import SeenRun, SeenStep
 from ordeal.cli import terminal
 from ordeal.cli.folders import corpus_folders, traces_folders
 from ordeal.config.flags import DiffFlags
+from ordeal.config.options import DEFAULT_PATH
 from ordeal.errors import ConfigError
 
 #: How long both runs together may take.
@@ -34,6 +36,7 @@ class _Parting(NamedTuple):
 
 def run(flags: DiffFlags) -> int:
     """Compare, and return 1 if the runs differ."""
+    trust_settings(Path(DEFAULT_PATH))
     paths = [find_failure(name, traces_folders(), corpus_folders()) for name in (flags.first, flags.second)]
     first, second = traces = [Trace.load(path) for path in paths]
     if first.test_class != second.test_class:

@@ -34,6 +34,9 @@ MACHINE = """
             if self.total > 12:
                 raise KeyError(self.total)
 
+    def leave_a_mark():
+        open("mark", "w").close()
+
     class Leaving(ChaosTest):
         @rule(code=st.integers(1, 100))
         def leave(self, code):
@@ -95,6 +98,15 @@ def test_what_ends_its_process_is_compared_without_running_it(run: Run) -> None:
     code, out, _ = run("diff", "ProcessExitError.json", "ProcessExitError.json")
     assert code == 0
     assert "Both end with ProcessExitError" in out
+
+
+def test_a_function_that_only_the_file_names_is_not_called(run: Run) -> None:
+    trace = Trace.load("KeyError.json")
+    replace(trace, test_class="parted_machine:leave_a_mark").save("stranger.json")
+    code, out, err = run("diff", "stranger.json", "stranger.json")
+    assert (code, out) == (2, "")
+    assert "`parted_machine:leave_a_mark` is a function, which is called only where your own settings name it" in err
+    assert not Path("mark").exists()
 
 
 @pytest.mark.parametrize(

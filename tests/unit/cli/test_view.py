@@ -62,6 +62,15 @@ def test_a_failure_gets_its_page_by_id(run: Run) -> None:
         assert text in page
 
 
+def test_a_function_that_only_the_file_names_is_not_called(run: Run) -> None:
+    with Path("lamps.py").open("a") as file:
+        file.write("\ndef leave_a_mark():\n    open('mark', 'w').close()\n")
+    trace(test_class="lamps:leave_a_mark").save("stranger.json")
+    assert run("view", "stranger.json", "-o", "page.html")[0] == 0
+    assert not Path("mark").exists()
+    assert "is a function, which is called only where your own settings name it" in Path("page.html").read_text("utf-8")
+
+
 def test_a_trace_that_does_not_fail_is_refused(run: Run) -> None:
     trace(failure=None).save("fine.json")
     assert run("view", "fine.json") == (

@@ -45,6 +45,11 @@ def trust(function: object) -> None:
     _trusted.add(function)
 
 
+def is_trusted(path: str) -> bool:
+    """Return True if a function at this class path may be called: for a process that is to load it."""
+    return path in _trusted or any(path_of(each) == path for each in _trusted if not isinstance(each, str))
+
+
 def trust_settings(path: Path) -> None:
     """Trust the functions that a project's own settings name, if there are settings."""
     with suppress(ConfigError):

@@ -58,7 +58,8 @@ def main() -> None:
 
 
 def _record(trace: Trace, request: Mapping[str, Any], answer: Callable[[TraceView], None]) -> None:
-    trust(trace.test_class)
+    if request["trusted"]:
+        trust(trace.test_class)
     loaded = load_for_replay(replace(trace, max_memory=trace.max_memory or CHILD_MEMORY_MIB))
     driver, replayer = loaded.driver, loaded.replayer
     driver.isolated = True

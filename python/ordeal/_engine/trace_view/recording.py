@@ -12,6 +12,7 @@ from ordeal._base.interpreter import answer_of
 from ordeal._base.limits import GRACE_SECONDS, INPUT_BYTES_MAX
 from ordeal._base.trace_file import Trace
 from ordeal._engine.execution.bucket import ends_process
+from ordeal._engine.execution.class_path import is_trusted
 from ordeal._engine.trace_view.view import TraceView
 from ordeal._engine.trace_view.watch import lanes_of
 
@@ -31,6 +32,7 @@ def record_view(trace: Trace, *, likelihood: bool = True) -> TraceView:
     seconds = LIKELIHOOD_SECONDS if likelihood else 0.0
     request = {
         "trace": trace.to_json().decode(),
+        "trusted": is_trusted(trace.test_class),
         "targets": sorted(trace.targets),
         "likelihood_seconds": seconds,
     }

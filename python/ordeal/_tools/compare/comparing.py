@@ -18,6 +18,7 @@ import msgspec
 from ordeal._base.interpreter import answer_of
 from ordeal._base.limits import INPUT_BYTES_MAX, LISTED_MAX
 from ordeal._base.trace_file import Trace
+from ordeal._engine.execution.class_path import is_trusted
 from ordeal._tools.compare.seen import Answer, SeenRun, SeenStep
 from ordeal.errors import ConfigError
 
@@ -49,6 +50,7 @@ class Version:
             ConfigError: it cannot run the class, or its process hung or ended.
         """
         request |= {"path": [*map(str, self.paths), *sys.path], "other_folder": self.other_folder}
+        request["trusted"] = is_trusted(request["class"])
         # What is ordered by hashes has the same order in both versions. A release may be of what ordeal itself imports.
         environment = {**os.environ, "PYTHONHASHSEED": "0", "PYTHONPATH": str(self.paths[0])}
         try:
