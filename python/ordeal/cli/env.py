@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
+
 from msgspec import structs, to_builtins
-from msgspec.json import encode, format  # noqa: A004 - its name
 
 from ordeal._base.formatting import JSON_SCHEMA_VERSION
 from ordeal._report.formats.document import line
@@ -16,8 +17,8 @@ def run(flags: EnvFlags) -> int:
     """Print it, and return 0."""
     found = environment()
     if flags.json:
-        document = {"schema_version": JSON_SCHEMA_VERSION, **to_builtins(found)}
-        terminal.write(format(encode(document)).decode() + "\n")
+        # What the environment holds need not be text: the json module escapes it.
+        terminal.write(json.dumps({"schema_version": JSON_SCHEMA_VERSION, **to_builtins(found)}, indent=2) + "\n")
         return 0
     for name, values in structs.asdict(found).items():
         terminal.write(f"{name.replace('_', ' ')}\n")

@@ -35,6 +35,12 @@ def test_it_says_versions_and_switches_and_no_password(monkeypatch: pytest.Monke
     assert text.startswith("versions\n  ordeal      ")
 
 
+def test_a_variable_that_is_no_text_is_escaped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ORDEAL_SEED", "\udcff\x1b[31m")
+    assert json.loads(said("--json"))["switches"]["ORDEAL_SEED"] == "\udcff\x1b[31m"
+    assert r"\udcff\x1b[31m" in said()
+
+
 def test_a_tool_that_is_taken_is_named() -> None:
     free = [each for each in ORDER if sys.monitoring.get_tool(each) is None]
     for each in free:
