@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import NamedTuple
 
 from ordeal._base.formatting import JSON_SCHEMA_VERSION, counted, error_line, one_line
 from ordeal._base.trace_file import Trace, step_text
@@ -13,7 +12,7 @@ from ordeal._engine.execution.class_path import trust_settings
 from ordeal._engine.seed_corpus.lookup import find_failure
 from ordeal._engine.trace_view.watch import lanes_of
 from ordeal._report.formats.document import line
-from ordeal._tools.compare.comparing import Version, first_difference
+from ordeal._tools.compare.comparing import Version, VersionDifference, first_difference
 from ordeal._tools.compare.seen import SeenRun, SeenStep
 from ordeal.cli import terminal
 from ordeal.cli.folders import corpus_folders, traces_folders
@@ -23,15 +22,6 @@ from ordeal.errors import ConfigError
 
 #: How long both runs together may take.
 _SECONDS = 60.0
-_ENDED = "the run has ended"
-
-
-class _Parting(NamedTuple):
-    """The first step that differs, from 1, what the runs have in common until then, and what each does in it."""
-
-    step: int
-    common: tuple[str, ...]
-    what: tuple[str, str]
 
 
 def run(flags: DiffFlags) -> int:
@@ -50,7 +40,11 @@ def run(flags: DiffFlags) -> int:
         runs = [_recorded(trace) for trace in traces]
     else:
         runs = _run_again(traces)
-    parting = _parting(first.test_class, *runs)
+    # What is decided comes first: what the program makes of it may hold the time, or an address.
+    decided = [_decisions(each) for each in runs]
+    parting = first_difference(first.test_class, *decided) or first_difference(first.test_class, *runs)
+    step = len(parting.calls) if parting else 0
+    common = [each.call for each in runs[0].steps[: step - (parting.kind == "call")]] if parting else []
     errors = [_error(trace) for trace in traces]
     differ = parting is not None or errors[0] != errors[1]
     if flags.json:
@@ -60,9 +54,9 @@ def run(flags: DiffFlags) -> int:
             "test_class": first.test_class,
             "paths": [str(path) for path in paths],
             "errors": errors,
-            "step": parting.step if parting else 0,
-            "common": parting.common if parting else [],
-            "what": parting.what if parting else [],
+            "step": step,
+            "common": common,
+            "what": [parting.old, parting.new] if parting else [],
             "tracebacks": [each.traceback for each in runs],
         }
         terminal.write(json.dumps(document, indent=2) + "\n")
@@ -70,7 +64,8 @@ def run(flags: DiffFlags) -> int:
     noun = "decision" if first.is_schedule else "step"
     for name, path, each, error in zip("AB", paths, runs, errors, strict=True):
         terminal.write(line(f"{name}: {path}: {counted(len(each.steps), noun)}, {error}") + "\n")
-    terminal.write("\n" + _text(parting, errors, runs, noun))
+    lines = [*map(line, _parting_lines(parting, common, noun)), *_ending_lines(errors, runs)]
+    terminal.write("\n" + "\n".join(lines) + "\n")
     return 1 if differ else 0
 
 
@@ -96,30 +91,23 @@ def _run_again(traces: list[Trace]) -> list[SeenRun]:
     return runs
 
 
-def _parting(test_class: str, first: SeenRun, second: SeenRun) -> _Parting | None:
-    """Return where two runs part: by what is decided, else by what the program makes of it."""
-    longest = max(len(first.steps), len(second.steps))
-    one, other = ([*each.steps, *[None] * (longest - len(each.steps))] for each in (first, second))
-    for number, pair in enumerate(zip(one, other, strict=True)):
-        said = [_ENDED if each is None else "; ".join((each.call, *each.met)) for each in pair]
-        if said[0] != said[1]:
-            return _Parting(number + 1, tuple(each.call for each in first.steps[:number]), (said[0], said[1]))
-    found = first_difference(test_class, first, second)
-    if found is None:
-        return None
-    return _Parting(len(found.calls), found.calls, (found.old, found.new))
+def _decisions(run: SeenRun) -> SeenRun:
+    """Return a run with nothing but the calls, and what faults and the simulated world did in them."""
+    return SeenRun(tuple(SeenStep("; ".join((each.call, *each.met)), each.name, "") for each in run.steps))
 
 
-def _text(parting: _Parting | None, errors: list[str], runs: list[SeenRun], noun: str) -> str:
+def _parting_lines(parting: VersionDifference | None, common: list[str], noun: str) -> list[str]:
     if parting is None:
-        lines = [f"Both do the same in each {noun}."]
-    else:
-        common = [f"The same until {noun} {parting.step}:", *(f"     {each}" for each in parting.common)]
-        lines = common if parting.common else [f"They part in {noun} {parting.step}:"]
-        lines += [f"  {name}: {each}" for name, each in zip("AB", parting.what, strict=True)]
-    lines = [line(each) for each in lines]
+        return [f"Both do the same in each {noun}."]
+    number = f"{noun} {len(parting.calls)}"
+    until = [f"The same until {number}:", *(f"     {each}" for each in common)] if common else []
+    return [*(until or [f"They part in {number}:"]), f"  A: {parting.old}", f"  B: {parting.new}"]
+
+
+def _ending_lines(errors: list[str], runs: list[SeenRun]) -> list[str]:
     if errors[0] == errors[1]:
-        return "\n".join([*lines, "", f"Both end with {line(errors[0])}", ""])
+        return ["", line(f"Both end with {errors[0]}")]
+    lines = []
     for name, error, each in zip("AB", errors, runs, strict=True):
         lines += ["", line(f"{name} ends with {error}"), *(f"  {text}" for text in each.traceback.splitlines())]
-    return "\n".join([*lines, ""])
+    return lines
