@@ -53,7 +53,8 @@ def exploration_report(
     """
     lines = ["", "--- Ordeal Exploration Report ---"]
     for result in results:
-        body = [run_figures(result), *coverage_figures(result), *verdict_lines(result, all_failures=all_failures)]
+        body = [run_figures(result), *coverage_figures(result)]
+        body += [*found_lines(result, all_failures=all_failures), *ending_lines(result)]
         shown = result.failures if all_failures else result.failures[:LISTED_MAX]
         for block in [*(failure_details(failure, by_path=by_path) for failure in shown), *remaining_blocks(result)]:
             body += ["", *block]
@@ -61,25 +62,13 @@ def exploration_report(
     return "\n".join([*lines, ""])
 
 
-def verdict_lines(result: ExplorationResult, *, all_failures: bool) -> list[str]:
+def found_lines(result: ExplorationResult, *, all_failures: bool) -> list[str]:
     """Return what was found, with a line for each failure, or that nothing was."""
-    lines = inconclusive_lines(result) or _failure_list(result, all_failures)
-    lines += known_lines(result.known)
-    return [*lines, "Stopped: interrupted"] if result.stopped_reason == "interrupted" else lines
-
-
-def _failure_list(result: ExplorationResult, all_failures: bool) -> list[str]:
     if not result.failures:
-        return ["No other failures." if result.known else "No failures."]
+        return inconclusive_lines(result) or ["No other failures." if result.known else "No failures."]
     lines = []
     for each in result.failures:
-        steps = trace_steps(each)
-        facts = [] if steps is None else [counted(steps, "step")]
-        # A seed was shrunk before it was saved, if that was wanted.
-        if not each.shrunk and (each.run_id or each.seed_path is None):
-            facts.append("not shrunk")
-        if each.flaky:
-            facts.append("flaky")
+        facts = [*trace_facts(each), *(["flaky"] if each.flaky else [])]
         lines.append(f"{describe_error(each.error)} ({', '.join(facts)})" if facts else describe_error(each.error))
     times = Counter(lines)
     places = ["" if each.place is None else f": {each.place.raised_at or each.place.at}" for each in result.failures]
@@ -90,6 +79,19 @@ def _failure_list(result: ExplorationResult, all_failures: bool) -> list[str]:
     if left_out > 0 and not all_failures:
         lines = [*lines[:LISTED_MAX], f"... and {left_out} more (--all shows them)"]
     return [heading, *indented(lines, 2)]
+
+
+def trace_facts(failure: Failure) -> list[str]:
+    """Return how many steps a failure takes, and whether it was not shrunk."""
+    steps = trace_steps(failure)
+    facts = [] if steps is None else [counted(steps, "step")]
+    # A seed was shrunk before it was saved, if that was wanted.
+    return facts if failure.shrunk or (not failure.run_id and failure.seed_path is not None) else [*facts, "not shrunk"]
+
+
+def ending_lines(result: ExplorationResult) -> list[str]:
+    """Return what follows the failures: those that are known, and whether the search was interrupted."""
+    return known_lines(result.known) + ["Stopped: interrupted"] * (result.stopped_reason == "interrupted")
 
 
 def remaining_blocks(result: ExplorationResult) -> list[list[str]]:

@@ -9,11 +9,11 @@ import click
 
 from ordeal._base.formatting import counted, describe_error, indented, name_list, one_line, program_lines, short_names
 from ordeal._base.limits import LINE_CHARS_MAX, LISTED_MAX
-from ordeal._report.exploration import remaining_blocks, verdict_lines
+from ordeal._report.exploration import ending_lines, found_lines, remaining_blocks, trace_facts
 from ordeal.result import ExplorationResult, Failure
 from ordeal.result.exploration import coverage_figures, run_figures
-from ordeal.result.failure import failure_program, replay_command, run_name, struck_text, trace_steps
-from ordeal.result.parts import asserted_label, place_lines
+from ordeal.result.failure import failure_program, replay_command, run_name, struck_text
+from ordeal.result.parts import asserted_label, where_lines
 
 
 def terminal_report(
@@ -29,11 +29,11 @@ def _section(result: ExplorationResult, all_failures: bool, by_path: bool) -> li
     lines = [click.style(one_line(result.test_class), bold=True)]
     for failure in shown:
         lines += ["", *indented(_failure(failure, by_path), 2)]
-    verdict = verdict_lines(result, all_failures=all_failures)
+    # A single failure is shown already.
+    verdict = [] if len(result.failures) == 1 else found_lines(result, all_failures=all_failures)
     if not result.failures:
         verdict[0] = click.style(verdict[0], fg="yellow" if result.inconclusive else "green", bold=True)
-    elif len(result.failures) == 1:
-        verdict = verdict[2:]  # the one that is shown
+    verdict += ending_lines(result)
     figures = "; ".join([run_figures(result), *coverage_figures(result)])
     for block in [verdict, [click.style(figures, dim=True)], *remaining_blocks(result)]:
         lines += ["", *indented(block, 2)] if block else []
@@ -48,7 +48,7 @@ def _failure(failure: Failure, by_path: bool) -> list[str]:
     lines = [click.style(title, fg="red", bold=True), *indented(map(one_line, asserted), 2)]
     lines += ["", *indented(program_lines(failure_program(failure)), 4), ""] if failure.program else []
     lines += _needed(failure)
-    lines += [line for line in place_lines(failure.place) if line.startswith(("At: ", "Raised at: "))]
+    lines += where_lines(failure.place)
     if failure.place is not None and failure.place.raised_at is None and not failure.place.asserted:
         lines += indented([one_line(failure.place.at.code)] if failure.place.at.code else [], 2)
     if failure.broken_by:
@@ -65,13 +65,8 @@ def _failure(failure: Failure, by_path: bool) -> list[str]:
 
 
 def _figures(failure: Failure) -> str:
-    steps = trace_steps(failure)
-    facts = [] if steps is None else [counted(steps, "step")]
-    if not failure.shrunk and not (failure.run_id == 0 and failure.seed_path is not None):
-        facts.append("not shrunk")
-    facts.append(run_name(failure))
-    facts += [f"seen in {counted(failure.count, 'run')}"] if failure.count > 1 else []
-    return ", ".join(facts)
+    seen = [f"seen in {counted(failure.count, 'run')}"] if failure.count > 1 else []
+    return ", ".join([*trace_facts(failure), run_name(failure), *seen])
 
 
 def _needed(failure: Failure) -> list[str]:

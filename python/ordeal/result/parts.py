@@ -88,7 +88,7 @@ def broken_invariant(place: FailurePlace | None) -> str:
     return place.name if place is not None and place.kind == "invariant" else ""
 
 
-def place_lines(place: FailurePlace | None) -> list[str]:
+def where_lines(place: FailurePlace | None) -> list[str]:
     """Return the lines of a report that say where a failure happened; nothing if that is unknown."""
     if place is None:
         return []
@@ -97,8 +97,17 @@ def place_lines(place: FailurePlace | None) -> list[str]:
     if place.raised_at is not None:
         code = f": {one_line(place.raised_at.code)}" if place.raised_at.code else ""
         lines.append(f"Raised at: {place.raised_at}{code}")
+    return lines
+
+
+def place_lines(place: FailurePlace | None) -> list[str]:
+    """Return where a failure happened, and what was asserted there; nothing if that is unknown."""
+    if place is None:
+        return []
     label = f"{asserted_label(place.asserted)}: "
-    return lines + [f"{'' if number else label}{one_line(text)}" for number, text in enumerate(place.asserted)]
+    return where_lines(place) + [
+        f"{'' if number else label}{one_line(text)}" for number, text in enumerate(place.asserted)
+    ]
 
 
 def asserted_label(texts: Sequence[str]) -> str:
