@@ -11,6 +11,7 @@ from itertools import islice
 from pathlib import Path
 
 from ordeal._base.formatting import one_line
+from ordeal._base.limits import FILES_MAX
 from ordeal._base.regular_file import read_regular
 
 #: A class with one of these bases, and lines that are no code but look like one, which does no harm in a hint.
@@ -30,7 +31,7 @@ def machines_nearby(name: str, folders: Iterable[str] = ()) -> str:
         return not is_below, -SequenceMatcher(None, name, found[1]).ratio()
 
     found = sorted(_machines(), key=lambda each: (*distance(each), each))
-    named = [f"`{cls}` is in `{one_line(file.as_posix(), limit=200)}`" for file, cls in found[:3]]
+    named = [f"`{cls}` is in `{one_line(file.as_posix())}`" for file, cls in found[:3]]
     more = len(found) - len(named)
     return ", ".join(named) + (f", and {more} more" if more else "")
 
@@ -56,7 +57,7 @@ def _machines() -> list[tuple[Path, str]]:
     with suppress(OSError):  # there may be no current folder
         here = Path.cwd()
         files = (file for folder in folders_below(here) for file in sorted(folder.glob("*.py")))
-        for file in islice(files, 2_000):
+        for file in islice(files, FILES_MAX):
             with suppress(OSError):
                 # Larger files are generated ones.
                 found_here = _CLASS.findall(read_regular(file, 200_000))
@@ -70,6 +71,6 @@ def folders_below(here: Path) -> Iterator[Path]:
         at = Path(folder)
         names = sorted(name for name in below if not name.startswith(".") and name not in _NOT_ENTERED)
         below[:] = [name for name in names if not (at / name / "pyvenv.cfg").exists()]
-        if count >= 2_000 or len(at.relative_to(here).parts) >= 4:
+        if count >= FILES_MAX or len(at.relative_to(here).parts) >= 4:
             below.clear()
         yield at

@@ -114,8 +114,9 @@ def _show_version(context: click.Context, _parameter: click.Parameter, asked: bo
 def _ordeal(ctx: click.Context) -> None:
     """Find bugs that need a particular sequence of calls and faults."""
     if ctx.invoked_subcommand is None:
-        machine = "" if Path("ordeal.toml").is_file() else class_path_like("")
-        following = "explore" if machine or Path("ordeal.toml").is_file() else "init"
+        has_settings = Path("ordeal.toml").is_file()
+        machine = "" if has_settings else class_path_like("")
+        following = "explore" if machine or has_settings else "init"
         command = f"ordeal {following} {machine}".strip()
         width = max(len(command), len("ordeal --help")) + 2
         line = "Search this class for failures" if machine else _COMMANDS[following]

@@ -12,6 +12,7 @@ from importlib.metadata import PackageNotFoundError, entry_points, version
 import msgspec
 
 from ordeal._base.interpreter import usable_cpus
+from ordeal._base.live_threads import has_gil
 from ordeal._base.monitoring_tools import ORDER, free_tools
 from ordeal._base.trace_file import versions_now
 from ordeal._hypothesis.private import missing
@@ -48,7 +49,7 @@ def environment() -> Environment:
         system={
             "platform": platform.platform(),
             "interpreter": f"{platform.python_implementation()} {platform.python_version()}",
-            "gil": "on" if not hasattr(sys, "_is_gil_enabled") or sys._is_gil_enabled() else "off",
+            "gil": "on" if has_gil() else "off",
             "cores": str(usable_cpus()),
         },
         works=_works(),
