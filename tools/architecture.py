@@ -1,4 +1,6 @@
-"""Draws docs/concepts/architecture.svg from the source: storeys, rooms, and how many imports lead where.
+"""Draws docs/concepts/architecture.svg from the source: storeys, rooms, and where imports lead.
+
+It shows no counts, so that it changes with the architecture and not with each import.
 
 usage: python tools/architecture.py          writes the picture
        python tools/architecture.py --check  ends with 1 where the picture is not that of the source
@@ -8,10 +10,9 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections import Counter
 from html import escape
 
-from rooms import ROOMS, ROOT, import_graph, module_paths, path_in_package, room_of
+from rooms import ROOMS, ROOT, import_graph, path_in_package, room_of
 
 PICTURE = ROOT / "docs/concepts/architecture.svg"
 
@@ -60,45 +61,30 @@ def storey_of(room: str) -> int | None:
     return next((number for number, (_, _, rooms) in enumerate(STOREYS) if room in rooms), None)
 
 
-def counts() -> tuple[Counter[str], Counter[tuple[int, int]]]:
-    """How many modules each room holds, and how many imports lead from one storey to another."""
-    modules: Counter[str] = Counter()
-    for name in module_paths(ROOT / "python/ordeal"):
-        room = room_of(path_in_package(name))
-        if room is not None:
-            modules[ROOMS[room]] += 1
-    arrows: Counter[tuple[int, int]] = Counter()
+def arrows() -> set[tuple[int, int]]:
+    """The pairs of storeys of which the first imports the second."""
+    found = set()
     for name, targets in import_graph().items():
-        own = room_of(path_in_package(name))
         for target in targets:
-            other = room_of(path_in_package(target))
-            if own is not None and other is not None:
-                storeys = (storey_of(ROOMS[own]), storey_of(ROOMS[other]))
-                if storeys[0] is not None and storeys[1] is not None and storeys[0] != storeys[1]:
-                    arrows[storeys[0], storeys[1]] += 1
-    return modules, arrows
-
-
-def native_rooms() -> list[tuple[str, str, list[tuple[str, int]]]]:
-    """The folders of the extension with the number of their sources and headers."""
-    found = []
-    for folder, purpose in NATIVE:
-        rooms = [
-            (each.name, sum(path.suffix in (".h", ".cpp") for path in each.iterdir()))
-            for each in sorted((ROOT / folder).iterdir())
-            if each.is_dir()
-        ]
-        found.append((folder, purpose, rooms))
+            rooms = (room_of(path_in_package(name)), room_of(path_in_package(target)))
+            storeys = [storey_of(ROOMS[room]) for room in rooms if room is not None]
+            if len(storeys) == 2 and storeys[0] is not None and storeys[1] is not None and storeys[0] != storeys[1]:
+                found.add((storeys[0], storeys[1]))
     return found
+
+
+def native_rooms() -> list[tuple[str, str, list[str]]]:
+    """The storeys of the extension with the names of their folders."""
+    return [
+        (folder, purpose, [each.name for each in sorted((ROOT / folder).iterdir()) if each.is_dir()])
+        for folder, purpose in NATIVE
+    ]
 
 
 def draw() -> str:
     """The picture as SVG."""
-    modules, arrows = counts()
-    rows = [
-        (title, purpose, [(room.removeprefix("_engine/"), modules[room]) for room in rooms])
-        for title, purpose, rooms in STOREYS
-    ]
+    leads = arrows()
+    rows = [(title, purpose, [room.removeprefix("_engine/") for room in rooms]) for title, purpose, rooms in STOREYS]
     rows += native_rooms()
     parts: list[str] = []
     y = 16.0
@@ -106,17 +92,17 @@ def draw() -> str:
         placed, height = _placed(boxes)
         parts.append(
             f'<rect x="8" y="{y:g}" width="{WIDTH - 16}" height="{height + 16:g}" rx="6" fill="{COLOURS[number]}"/>'
-            f'<text x="20" y="{y + 24:g}" class="title">{escape(title)}</text>'
-            f'<text x="20" y="{y + 42:g}" class="small">{escape(purpose)}</text>'
+            f'<text x="20" y="{y + 20:g}" class="title">{escape(title)}</text>'
+            f'<text x="20" y="{y + 37:g}" class="small">{escape(purpose)}</text>'
         )
-        for x, row, name, count, width in placed:
+        for x, row, name, width in placed:
             top = y + 8 + row * (BOX_HEIGHT + GAP)
             parts.append(
                 f'<rect x="{x:g}" y="{top:g}" width="{width:g}" height="{BOX_HEIGHT}" rx="4" class="box"/>'
-                f'<text x="{x + 8:g}" y="{top + 20:g}">{escape(name)} <tspan class="small">{count}</tspan></text>'
+                f'<text x="{x + 8:g}" y="{top + 20:g}">{escape(name)}</text>'
             )
         y += height + 16
-        parts.append(f'<text x="20" y="{y + 15:g}" class="small">{escape(_below(number, rows, arrows))}</text>')
+        parts.append(f'<text x="20" y="{y + 15:g}" class="small">{escape(_below(number, rows, leads))}</text>')
         y += 22
     style = (
         "text{font:13px sans-serif;fill:#222}.title{font-weight:bold}.small{font-size:11px;fill:#555}"
@@ -129,25 +115,25 @@ def draw() -> str:
     )
 
 
-def _placed(boxes: list[tuple[str, int]]) -> tuple[list[tuple[float, int, str, int, float]], float]:
+def _placed(boxes: list[str]) -> tuple[list[tuple[float, int, str, float]], float]:
     """Each box with its left edge, row and width, and the height of all rows."""
     placed = []
     x, row = float(LEFT), 0
-    for name, count in boxes:
-        width = 26 + CHAR * (len(name) + 1 + len(str(count)))
+    for name in boxes:
+        width = 22 + CHAR * len(name)
         if x + width > WIDTH - 20:
             x, row = float(LEFT), row + 1
-        placed.append((x, row, name or "package", count, width))
+        placed.append((x, row, name or "package", width))
         x += width + GAP
     return placed, (row + 1) * (BOX_HEIGHT + GAP) - GAP
 
 
-def _below(number: int, rows: list[tuple[str, str, list[tuple[str, int]]]], arrows: Counter[tuple[int, int]]) -> str:
+def _below(number: int, rows: list[tuple[str, str, list[str]]], leads: set[tuple[int, int]]) -> str:
     """Where the imports of a storey lead, in words."""
     if number >= len(STOREYS):
         return "" if number == len(rows) - 1 else "calls cpp/core, which never calls back"
-    led = sorted(((to, count) for (source, to), count in arrows.items() if source == number))
-    return "imports: " + ", ".join(f"{rows[to][0]} {count}" for to, count in led) if led else "imports: cpp/bindings"
+    led = sorted(to for source, to in leads if source == number)
+    return "imports: " + ", ".join(rows[to][0] for to in led) if led else "imports: cpp/bindings"
 
 
 def main() -> int:
