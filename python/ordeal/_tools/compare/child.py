@@ -17,7 +17,7 @@ from ordeal._base.formatting import describe_error, one_line, safe_lines
 from ordeal._base.interpreter import send_and_exit, take_request
 from ordeal._base.limits import CHILD_MEMORY_MIB
 from ordeal._base.memory_limit import limited_memory
-from ordeal._base.trace_file import Trace, TraceStep, step_text
+from ordeal._base.trace_file import Trace, step_text
 from ordeal._engine.execution.bucket import Bucketer, traceback_text
 from ordeal._engine.execution.class_path import load_class, trust
 from ordeal._engine.execution.driver import Driver, Status
@@ -110,14 +110,16 @@ def _runs(traces: list[str], driver: Driver, replayer: Replayer) -> Iterator[See
         with watch.watching():
             outcome = replayer.run(tape, watch).outcome
         steps = [
-            SeenStep(_call(step), view.name, view.result, tuple(view.changes), met=(*view.fired, *view.decided))
+            SeenStep(
+                one_line(step_text(replace(step, result="", hits=[])), limit=300),
+                view.name,
+                view.result,
+                tuple(view.changes),
+                met=(*view.fired, *view.decided),
+            )
             for step, view in zip(watch.steps, watch.views, strict=False)
         ]
         raised = outcome.error if outcome.status is Status.FAILED else None
         if steps and raised is not None:
             steps[-1] = msgspec.structs.replace(steps[-1], error=describe_error(raised))
         yield SeenRun(tuple(steps), traceback=safe_lines(traceback_text(raised)) if raised is not None else "")
-
-
-def _call(step: TraceStep) -> str:
-    return one_line(step_text(replace(step, result="", hits=[])), limit=300)

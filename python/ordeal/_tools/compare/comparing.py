@@ -216,8 +216,9 @@ def first_difference(class_path: str, old: SeenRun, new: SeenRun) -> VersionDiff
                 class_path, "call", (one or other or _NOTHING).name, "", calls, _call(one), _call(other)
             )
         if one.error != other.error:
+            kind = (one.error or other.error).partition(":")[0]
             shown = one.error or f"returns {one.result or None}", other.error or f"returns {other.result or None}"
-            return VersionDifference(class_path, "error", one.name, _type_of(one.error, other.error), calls, *shown)
+            return VersionDifference(class_path, "error", one.name, kind, calls, *shown)
         if one.result != other.result:
             return VersionDifference(class_path, "result", one.name, "", calls, one.result, other.result)
         if one.changes != other.changes:
@@ -236,10 +237,6 @@ def _step(run: SeenRun, number: int) -> SeenStep | None:
 
 def _call(step: SeenStep | None) -> str:
     return "the run has ended" if step is None else step.call
-
-
-def _type_of(*errors: str) -> str:
-    return next((each.partition(":")[0] for each in errors if each), "")
 
 
 def _other_part(one: SeenStep, other: SeenStep) -> tuple[str, str | None, str | None]:

@@ -106,7 +106,11 @@ def _rules(rules: Sequence[Mapping[str, Any]], runs: int) -> Iterator[Advice]:
     for rule in rules:
         name = f"rule `{one_line(rule['name'])}`"
         if not rule["starts"]:
-            yield _never_ran(name, rule, runs)
+            never = [each for each in rule["preconditions"] if each["starts"] and not each["true"]]
+            source = f": its precondition was never true: `{one_line(never[0]['source'])}`" if never else ""
+            hint = "see that a rule fills the bundles that it draws from, or raise its weight"
+            hint = "see which rule should make it true" if never else hint
+            yield Advice("rules", "warning", f"{name} never ran in {counted(runs, 'run')}{source}", hint)
         elif rule["starts"] < _CALLS_MIN:
             continue
         elif rule["rejected"] >= 0.9 * rule["starts"]:
@@ -117,18 +121,6 @@ def _rules(rules: Sequence[Mapping[str, Any]], runs: int) -> Iterator[Advice]:
             kind = max(rule["raised"], key=lambda each: rule["raised"][each])
             message = f"{name} always raises: {one_line(kind)} in all of {counted(rule['starts'], 'call')}"
             yield Advice("rules", "warning", message, "as long as it does, no run gets past it")
-
-
-def _never_ran(name: str, rule: Mapping[str, Any], runs: int) -> Advice:
-    never = [each for each in rule["preconditions"] if each["starts"] and not each["true"]]
-    if never:
-        source = one_line(never[0]["source"])
-        message = f"{name} never ran in {counted(runs, 'run')}: its precondition was never true: `{source}`"
-        return Advice("rules", "warning", message, "see which rule should make it true")
-    message = f"{name} never ran in {counted(runs, 'run')}"
-    return Advice(
-        "rules", "warning", message, "see that a rule fills the bundles that it draws from, or raise its weight"
-    )
 
 
 def _swallowed(rules: Sequence[Mapping[str, Any]], runs: int) -> Iterator[Advice]:

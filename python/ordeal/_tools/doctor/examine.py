@@ -1,8 +1,4 @@
-"""Runs a machine and reports what it did, in a separate process.
-
-usage: python -m ordeal._tools.doctor.examine ORDER, where the file ORDER is JSON with ``class``, ``targets``,
-``seed``, ``max_runs``, ``max_time`` and ``output``, the file for the answer.
-"""
+"""Runs a machine and reports what it did, in a separate process that answers one request."""
 
 from __future__ import annotations
 
@@ -10,14 +6,12 @@ import hashlib
 import inspect
 import json
 import linecache
-import os
 import sys
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, redirect_stdout
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
-from pathlib import Path
 from time import thread_time
 from types import CodeType
 from typing import Any
@@ -25,6 +19,7 @@ from typing import Any
 from hypothesis.errors import UnsatisfiedAssumption
 from msgspec import to_builtins
 
+from ordeal._base.interpreter import send_and_exit, take_request
 from ordeal._base.limits import ITEMS_MAX, ROWS_MAX, SHOWN_DEPTH_MAX
 from ordeal._base.monitoring_tools import needed_tool
 from ordeal._base.property_text import json_properties
@@ -217,17 +212,15 @@ def _told(value: Any, depth: int, opaque: list[bool]) -> str:
     return kind.__name__
 
 
-def main(order_path: str) -> int:
-    """Examine the class of the order, and write the answer."""
-    order = json.loads(Path(order_path).read_text("utf-8"))
-    sys.path.insert(0, str(Path.cwd()))
+def main() -> None:
+    """Examine the class of a request, and send the answer."""
+    request, answers = take_request()
     try:
-        with redirect_stdout(sys.stderr):
-            answer = examined(order)
+        answer = examined(request)
     except OrdealError as error:
         answer = {"error": {"message": error.message, "hint": error.hint or ""}}
-    Path(order["output"]).write_text(json.dumps(answer), "utf-8")
-    return 0
+    answers.write(json.dumps(answer).encode())
+    send_and_exit(answers)
 
 
 def examined(order: Mapping[str, Any]) -> dict[str, Any]:
@@ -238,9 +231,13 @@ def examined(order: Mapping[str, Any]) -> dict[str, Any]:
     explorer = Explorer(given, target_modules=order["targets"], seed=order["seed"], workers=1)
     with counted(definition) as counts:
         result = explorer.run(max_runs=order["max_runs"], max_time=order["max_time"], shrink=False)
+    preconditions = {
+        name: [{"source": each.source, "starts": each.starts, "true": each.true} for each in found]
+        for name, found in counts.preconditions.items()
+    }
     return {
         "error": None,
-        "rules": [_uses(each) | {"preconditions": _preconditions(each, counts)} for each in counts.rules.values()],
+        "rules": [_uses(each) | {"preconditions": preconditions[each.name]} for each in counts.rules.values()],
         "invariants": [_uses(each) for each in counts.invariants.values()],
         "copies": list(islice(_not_copied(counts.last), 5)) if counts.last is not None else [],
         "result": _plain(result, compiled_modules(explorer.targets)),
@@ -282,11 +279,6 @@ def _uses(uses: Uses) -> dict[str, Any]:
     }
 
 
-def _preconditions(rule: Uses, counts: Counts) -> list[dict[str, Any]]:
-    own = counts.preconditions.get(rule.name, [])
-    return [{"source": each.source, "starts": each.starts, "true": each.true} for each in own]
-
-
 def _not_copied(machine: Any) -> Iterator[dict[str, str]]:
     """Yield the parts of a machine that cannot be copied, each as deep inside as it can be named."""
     for name, value in vars(machine).items():
@@ -321,10 +313,3 @@ def _why_not(value: Any, around: Sequence[Any]) -> str:
     return bounded_call(
         lambda: (deep_copy(value, copied), "")[1], lambda error: str(error)[:200] or "copying takes too long"
     )
-
-
-if __name__ == "__main__":
-    # What the machine leaves behind, such as threads, does not keep the process.
-    code = main(sys.argv[1])
-    sys.stdout.flush()
-    os._exit(code)

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
-import tempfile
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from ordeal._base.formatting import name_list, one_line
-from ordeal._base.interpreter import run_module
+from ordeal._base.interpreter import answer_of
 from ordeal._base.limits import GRACE_SECONDS, INPUT_BYTES_MAX
 from ordeal._base.trace_file import versions_now
 from ordeal._tools.doctor.checks import Advice, checks_of, stability
@@ -35,7 +34,7 @@ def examine(config: OrdealConfig, folder: Path) -> Iterator[Advice]:
         subject = test.class_path
         first = _examined(subject, targets, config.explorer.seed, RUNS, SECONDS, folder, "0")
         for check in checks_of(first):
-            yield _of(subject, check)
+            yield replace(check, subject=subject)
         if not first.get("error"):
             # With max_runs alone: a clock must not decide where they end.
             runs = max(5, min(SHORT_RUNS, first["result"]["total_runs"] // 8))
@@ -44,40 +43,27 @@ def examine(config: OrdealConfig, folder: Path) -> Iterator[Advice]:
                 for hash_seed in ("0", "0", "1")
             ]
             for check in stability(short):
-                yield _of(subject, check)
+                yield replace(check, subject=subject)
     yield from environment(config, folder)
-
-
-def _of(subject: str, check: Advice) -> Advice:
-    return Advice(check.name, check.status, check.message, check.hint, subject)
 
 
 def _examined(
     path: str, targets: Sequence[str], seed: int, runs: int, seconds: float, folder: Path, hash_seed: str
 ) -> dict[str, Any]:
-    with tempfile.TemporaryDirectory(prefix="ordeal-doctor-") as place:
-        order, output = Path(place, "order.json"), Path(place, "answer.json")
-        content = {
-            "class": path,
-            "targets": list(targets),
-            "seed": seed,
-            "max_runs": runs,
-            "max_time": seconds,
-            "output": str(output),
-        }
-        order.write_text(json.dumps(content), "utf-8")
-        limit = seconds + GRACE_SECONDS
-        values = {"PYTHONHASHSEED": hash_seed}
-        _, err = run_module(
-            "ordeal._tools.doctor.examine", [str(order)], folder=folder, seconds=limit, environment=values
+    request = {"class": path, "targets": list(targets), "seed": seed, "max_runs": runs, "max_time": seconds}
+    try:
+        answer = answer_of(
+            "ordeal._tools.doctor.examine",
+            request,
+            seconds=seconds + GRACE_SECONDS,
+            bytes_max=INPUT_BYTES_MAX,
+            folder=folder,
+            environment={**os.environ, "PYTHONHASHSEED": hash_seed},
         )
-        try:
-            answer: dict[str, Any] = msgspec.json.decode(output.read_bytes()[:INPUT_BYTES_MAX], type=dict[str, Any])
-        except (OSError, msgspec.MsgspecError):
-            said = err.decode("utf-8", "replace").strip().splitlines()[-1:]
-            message = f"`{path}` hung, or ended its process" + (f": {said[0]}" if said else "")
-            return {"error": {"message": message, "hint": f"`ordeal explore {path}` shows which step"}}
-        return answer
+        return msgspec.json.decode(answer, type=dict[str, Any])
+    except (OSError, ValueError):
+        hint = f"`ordeal explore {path}` shows which step"
+        return {"error": {"message": f"`{path}` hung, or ended its process", "hint": hint}}
 
 
 def environment(config: OrdealConfig, folder: Path) -> Iterator[Advice]:
@@ -100,10 +86,6 @@ def environment(config: OrdealConfig, folder: Path) -> Iterator[Advice]:
             yield Advice(name, "ok", f"{free >> 20} MiB free in {place}")
     if not Path(DEFAULT_PATH).exists() and not (folder / "pyproject.toml").exists():
         yield Advice("project", "ok", "no ordeal.toml here")
-    yield Advice("versions", "ok", _versions())
-
-
-def _versions() -> str:
-    """Return what runs here, with the plugins that pytest loads."""
     versions = ", ".join(f"{name} {version}" for name, version in versions_now().items())
-    return one_line(f"{versions}; pytest plugins: {name_list(pytest_plugins())}", limit=500)
+    plugins = name_list(pytest_plugins())
+    yield Advice("versions", "ok", one_line(f"{versions}; pytest plugins: {plugins}", limit=500))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import os
+import sys
 import tempfile
 import time
 from collections.abc import Sequence
@@ -12,13 +12,11 @@ from typing import Any
 
 import msgspec
 
-from ordeal._base.interpreter import run_module
+from ordeal._base.interpreter import answer_of, run_module
 from ordeal._base.limits import GRACE_SECONDS, INPUT_BYTES_MAX
 
 #: The trial of all classes together, beyond which its process is ended.
 TRIAL_SECONDS = 8.0
-#: How many times longer a trial may take when files are written.
-_FILE_TIMES = 2
 _MEMORY = "/dev/shm"
 
 
@@ -33,7 +31,7 @@ class TriedParameter(msgspec.Struct, frozen=True):
 
 
 class TriedMethod(msgspec.Struct, frozen=True):
-    """A method that was tried; ``left_out`` says why it cannot be a rule, ``ends`` whether nothing may follow it.
+    """A method that was tried; ``left_out`` says why it cannot be a rule.
 
     What it returns may be drawn from the bundle ``gives``, if that is not empty.
     """
@@ -47,18 +45,13 @@ class TriedMethod(msgspec.Struct, frozen=True):
     endless: bool
     gives_own: bool
     passed: int
-    ends: bool
     gives: str = ""
 
 
 class ClassTry(msgspec.Struct, frozen=True):
-    """A class that was tried; ``reason`` says why no object could be made, and is empty if one was.
-
-    ``meets_files`` says that a call was refused as it would have changed files.
-    """
+    """A class that was tried; ``reason`` says why no object could be made, and is empty if one was."""
 
     reason: str
-    meets_files: bool = False
     module: str = ""
     name: str = ""
     doc: str = ""
@@ -88,23 +81,17 @@ def _try_class(path: str, roots: Sequence[Path], seconds: float) -> ClassTry:
     # A database waits for its disk at each change; in memory there is nothing to wait for.
     memory = _MEMORY if os.access(_MEMORY, os.W_OK) else None
     with tempfile.TemporaryDirectory(prefix="ordeal-init-", dir=memory) as folder:
-        order, output = Path(folder, "order.json"), Path(folder, "answer.json")
-        content = {
-            "class": path,
-            "paths": [str(root.absolute()) for root in roots],
-            "seconds": seconds,
-            "file_seconds": _FILE_TIMES * seconds,
-            "output": str(output),
-        }
-        order.write_text(json.dumps(content), "utf-8")
-        work = Path(folder, "work")
-        work.mkdir()
-        limit = (1 + _FILE_TIMES) * seconds + GRACE_SECONDS
-        run_module("ordeal._tools.scaffold.probe", [str(order)], folder=work, seconds=limit)
+        paths = [*(str(root.absolute()) for root in roots), *sys.path]
         try:
-            data = output.read_bytes()[: INPUT_BYTES_MAX + 1]
+            data = answer_of(
+                "ordeal._tools.scaffold.probe",
+                {"class": path, "seconds": seconds, "path": paths},
+                seconds=seconds + GRACE_SECONDS,
+                bytes_max=INPUT_BYTES_MAX,
+                folder=Path(folder),
+            )
             return msgspec.json.decode(data, type=ClassTry)
-        except (OSError, msgspec.MsgspecError):
+        except (OSError, ValueError):
             return ClassTry("the process that tried it ended without an answer")
 
 
