@@ -54,7 +54,7 @@ def effect_acts(probability: float) -> bool:
 
 
 def sample(share: float) -> bool:
-    """Return True if something expensive happens now, in a ``share`` of a run; outside a run it always does."""
+    """Return True with probability ``share`` during a run, for something expensive; outside a run always."""
     return _decide(share, is_point=False, outside_runs=True)
 
 
@@ -68,7 +68,7 @@ def activate(probability: float = DEFAULT_PROBABILITY) -> None:
 
 
 def deactivate() -> None:
-    """Let no point reached by this thread act any more."""
+    """Stop the points reached by this thread from acting."""
     thread_state().set_probability(None)
 
 

@@ -248,7 +248,7 @@ class ChaosTest(RuleBasedStateMachine):
         check_observed(self, super().check_invariants, *arguments, **named)
 
     def teardown(self) -> None:
-        """End the run: close the event loop and take back all faults, even if an override forgets ``super()``.
+        """End the run: close the event loop and undo all faults, even if an override forgets ``super()``.
 
         Raises FaultError, naming the fault, when something of a fault remains in the program.
         """
@@ -264,7 +264,7 @@ def has_tasks(cls: type) -> bool:
 
 
 def interleaving_of(machine: ChaosTest) -> Interleaving:
-    """Return what notes, from now on, in which order the tasks of a machine go on."""
+    """Return a recorder of the order in which the tasks of a machine run from now on."""
     loop = machine._own_loop()
     if loop.interleaving is None:
         loop.interleaving = Interleaving()
@@ -428,7 +428,7 @@ def _timed(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _adopt_rules_of_plain_machines(cls: type[ChaosTest]) -> None:
-    """Copy rules inherited from machines that are no ChaosTest, so that they are timed here and unchanged there."""
+    """Copy rules inherited from machines that are not ChaosTests, so that they are timed here and unchanged there."""
     plain = (base for base in cls.__mro__ if not issubclass(base, ChaosTest))
     members = [(name, member) for base in plain for name, member in vars(base).items()]
     for name, member in members:

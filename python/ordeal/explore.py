@@ -63,10 +63,10 @@ class Explorer:
         workers: worker processes, 0 for all cores. With one, runs happen in this process, unless ``isolate`` is set.
         isolate: run also a single worker in a separate process, as ``ordeal explore`` does: then nothing that a rule
             does can end this process. With ``workers=1`` and without it no other process starts.
-        store: where it meets explorations of other processes and machines: ``dir://PATH`` or ``redis://HOST/DB``.
-        share_edges, share_checkpoints: whether workers hear of the edges that others have reached, and of the tapes
-            that lead to new states.
-        max_memory: what a worker may take, in MiB, before Python raises MemoryError in it; 0 for no limit.
+        store: where it exchanges discoveries with other processes and hosts: ``dir://PATH`` or ``redis://HOST/DB``.
+        share_edges, share_checkpoints: whether workers receive the edges that others have reached, and the tapes that
+        lead to new states.
+        max_memory: memory that a worker may use, in MiB, before Python raises MemoryError in it; 0 for no limit.
         corpus_dir: folder of saved failing traces, the seeds; None for none. Those of the class are replayed before
             the first run, and the ones that fail are failures of the result. Failures that fail each time are saved
             there when they are shrunk, a file each, named by what happens: the same failure is the same file.
@@ -75,13 +75,13 @@ class Explorer:
             swarm distribution.
         rule_timeout: seconds that a rule may take, 0 or less for no limit; None takes the machine's own
             ``rule_timeout``, or 30 s.
-        buggify_prob: probability that a point of buggify acts where the program does not say another; with 0 none
-            acts. What a trace or a seed recorded is replayed in any case.
+        buggify_prob: probability that a point of buggify acts, unless the program gives another; with 0 none acts. What
+        a trace or a seed recorded is replayed in any case.
         known: failures that are not to be reported, each by its bucket, its id or a text in its message. The search
             goes past them, and the result counts and names them as ``known``.
         on: the ``Fleet`` of members that explore, or where they run, such as ``local:4``. They meet in ``store``, and
             ``run`` returns one result of all. None explores here alone.
-        tuning: how the search goes about it, a ``Tuning``; None for its defaults.
+        tuning: finer settings of the search, a ``Tuning``; None for its defaults.
 
     Raises:
         ConfigError: an argument has a wrong type or is out of range.
@@ -189,8 +189,8 @@ class Explorer:
             progress: called with a ``ProgressSnapshot`` after each run.
             shrink_progress: called with a ``ShrinkSnapshot`` after each trace that shrinking tries.
             record_traces: overrides the Explorer's own setting.
-            save_state_to: file that what is known is saved to, every 30 s and at the end. A note of the result says
-                when that failed.
+            save_state_to: file that what is known is saved to, every 30 s and at the end. A note of the result says if
+            that failed.
             resume_from: such a file. The exploration goes on as if it had not stopped: ``max_runs`` counts the runs
                 before as well, ``max_time`` does not.
 

@@ -48,7 +48,7 @@ _HOSTILE = (
 def corrupted_bytes(min_size: int = 0, max_size: int = 1024) -> SearchStrategy[bytes]:
     """Draw ``min_size`` to ``max_size`` bytes, as a bad disk leaves them.
 
-    Well-formed ones cut, flipped and mixed with bad ones.
+    They are well-formed data, cut, flipped and mixed with bad bytes.
 
     Raises ConfigError when the sizes are not whole numbers from 0, in this order.
     """
@@ -135,7 +135,7 @@ def _damage(data: bytes, at: int, bit: int, cut: bool) -> bytes:
 
 
 def _fitted[Value: (bytes, str)](value: Value, filling: Value, min_size: int, max_size: int) -> Value:
-    """Return ``value`` cut to the largest size, or filled up to the smallest; ``filling`` is of at least that."""
+    """Return ``value`` cut to the largest size, or filled up to the smallest; ``filling`` has at least that size."""
     return value[:max_size] if len(value) >= min_size else (value + filling)[:max_size]
 
 

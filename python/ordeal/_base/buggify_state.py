@@ -43,7 +43,7 @@ class ThreadState:
 
 
 class _Threads(threading.local):
-    """Holds the state of each thread. One object, as each look at an attribute of this one takes long."""
+    """Holds the state of each thread. One object, because each look-up of an attribute of this one is slow."""
 
     def __init__(self) -> None:
         self.state = ThreadState()
@@ -78,7 +78,7 @@ def many_runs() -> Iterator[None]:
 
 
 def enter_run(decisions: Decisions, probability: float | None) -> Before:
-    """Take the decisions of this thread from ``decisions``; the result is for ``leave_run`` in the same thread."""
+    """Let ``decisions`` decide in this thread; pass the result to ``leave_run`` in the same thread."""
     state = _threads.state
     before = (state, state.probability, state.decisions)
     state.decisions = decisions

@@ -86,7 +86,7 @@ def percent(share: float) -> str:
 
 
 def short_names(names: Sequence[str]) -> list[str]:
-    """Shorten fault names as far as they stay apart: ``timeout(db.call, 3s)`` to ``timeout``, or ``timeout(call)``."""
+    """Shorten fault names but keep them distinct: ``timeout(db.call, 3s)`` to ``timeout``, or ``timeout(call)``."""
     forms = [_short_forms(name) for name in names]
     shown = [form[0] for form in forms]
     for length in range(1, len(_short_forms(""))):

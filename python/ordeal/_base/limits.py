@@ -1,7 +1,7 @@
 """One figure for each kind of limit on what comes from outside: programs under test, files, stores, child processes.
 
 Ordinary use reaches none of them. They keep hostile or broken input from filling a screen, the memory or the time. A
-place that needs another figure says why in a comment of its own.
+place that needs another figure says why in a comment.
 """
 
 from __future__ import annotations
@@ -81,5 +81,5 @@ LOOK_SECONDS = 0.1
 REPORT_SECONDS = 0.2
 #: Seconds between two writes of a state that other processes read.
 STATUS_SECONDS = 1.0
-#: MiB of memory of a child that runs code under test, if nobody chose a limit.
+#: MiB of memory of a child that runs code under test, if no limit was chosen.
 CHILD_MEMORY_MIB = 4_096

@@ -14,15 +14,15 @@ from ordeal._base.formatting import one_line
 from ordeal._base.limits import FILES_MAX
 from ordeal._base.regular_file import read_regular
 
-#: A class with one of these bases, and lines that are no code but look like one, which does no harm in a hint.
+#: Matches a class with one of these bases. Text that only looks like one matches too, which does no harm in a hint.
 _CLASS = re.compile(rb"^class\s+(\w+)\s*\([^)]*\b(?:ChaosTest|RuleBasedStateMachine)\b", re.MULTILINE)
 _NOT_ENTERED = frozenset({"site-packages", "node_modules", "build", "dist"})
 
 
 def machines_nearby(name: str, folders: Iterable[str] = ()) -> str:
-    """Return where below the current folder there are machines.
+    """Return where machines are below the current folder.
 
-    Those first that are below one of ``folders``, then those that are called like ``name``.
+    Those below one of ``folders`` come first, then those that are called ``name``.
     """
     places = [Path(folder).absolute() for folder in folders]
 

@@ -1,4 +1,4 @@
-"""Tools of ``sys.monitoring`` that nobody has taken: Python has six for a whole process."""
+"""Free tools of ``sys.monitoring``: Python has six for a whole process."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import sys
 
 from ordeal.errors import OrdealError
 
-#: In which order they are taken. Debuggers and measurements of coverage look for theirs, 0 and 1, whenever they begin;
-#: a profiler looks for 2, and the coverage of ordeal itself for 4 and then for 3.
+#: The order in which they are taken. Debuggers and measurements of coverage look for theirs, 0 and 1, whenever they
+#: begin; a profiler looks for 2, and the coverage of ordeal itself for 4 and then for 3.
 ORDER = (5, 3, 4, 2)
 
 

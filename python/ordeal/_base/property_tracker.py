@@ -287,7 +287,7 @@ class PropertyTracker:
     def active(self, on: bool) -> None:
         self._active = self._enabled.on = bool(on)
 
-    # -- what the assertions tell -------------------------------------------------------------------------------------
+    # -- what the assertions report -----------------------------------------------------------------------------------
 
     def record(
         self,

@@ -357,7 +357,7 @@ def _loaded(module: str, name: str) -> Any:
 
 
 def without_folders(text: str) -> str:
-    """Return a text for people without the names of temporary folders, which are others each time."""
+    """Return a text for people without the names of temporary folders, which differ each time."""
     root = tempfile.gettempdir()
     return re.sub(f"{re.escape(root)}[/\\\\]{_RANDOM_NAME}", "<folder>", text) if root in text else text
 

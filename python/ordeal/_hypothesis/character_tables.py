@@ -14,15 +14,15 @@ from hypothesis.strategies import SearchStrategy
 from ordeal._hypothesis.private import private, unwrap
 
 _CODEC = "utf-8"
-#: Strategies that draw from others which nobody sees before: ``st.data()``, ``@st.composite`` and ``flatmap``.
+#: Strategies that draw from others which cannot be seen before: ``st.data()``, ``@st.composite`` and ``flatmap``.
 _OPEN = frozenset({"DataStrategy", "CompositeStrategy", "FlatMapStrategy"})
 
 
 def make_character_tables(strategies: Iterable[SearchStrategy[Any]]) -> None:
     """Make the tables, unless the project has them, or nothing in these strategies may ask for them later.
 
-    A text inside of ``@st.composite`` or ``st.data()`` is asked for in the middle of a step, which would take the time
-    for a hang and be ended; and so would the next one, as the tables would never be finished.
+    A text inside of ``@st.composite`` or ``st.data()`` is drawn in the middle of a step. That step would be ended as a
+    hang, and so would each later one: the tables would never be finished.
     """
     if any(map(_is_open, strategies)) and not _are_there():
         load_character_tables()

@@ -20,7 +20,7 @@ from ordeal.errors import MachineError
 
 #: The module that defines the decorators of rule machines.
 _HOME = RuleBasedStateMachine.__module__
-#: The methods that a machine is called for, besides its rules and invariants.
+#: The methods that are called on a machine besides its rules and invariants.
 _HOOKS = (
     "__init__",
     "teardown",
@@ -239,7 +239,7 @@ def _check_decorators(cls: type) -> None:
 
 
 def _is_unapplied(function: FunctionType) -> bool:
-    """Return True if ``function`` is a decorator that was not applied: it was called once too few."""
+    """Return True if ``function`` is a decorator that was not applied: it was called one time too few."""
     return function.__module__ == _HOME and function.__qualname__ in (
         "rule.<locals>.accept",
         "initialize.<locals>.accept",

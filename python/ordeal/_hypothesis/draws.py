@@ -27,7 +27,7 @@ def compile_draw(strategy: SearchStrategy[Any]) -> tuple[Draw, bool]:
     try:
         draw = _draw_plain(plain, kind_of(plain))
     except (AttributeError, TypeError, IndexError):
-        draw = None  # of this name, and made in another way than those that are known
+        draw = None  # has this name, but is made in an unknown way
     return (lambda run: run.data.draw(strategy), True) if draw is None else (draw, False)
 
 

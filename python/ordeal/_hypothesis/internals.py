@@ -43,7 +43,7 @@ _count = len
 
 
 def _loaded() -> tuple[bool | int, ...]:
-    """Return what changes when a module is loaded by which tests fail or skip."""
+    """Return a value that changes when a module is loaded by which tests fail or skip."""
     return ("unittest" in sys.modules, "_pytest.outcomes" in sys.modules, _count(sys.modules))
 
 

@@ -229,7 +229,7 @@ class _Provider:
         """Take no notice of a span."""
 
     def realize(self, value: Any, *, for_failure: bool = False) -> Any:
-        """Return the value itself, which is not a symbol for another."""
+        """Return the value itself: it is never symbolic."""
         del for_failure
         return value
 

@@ -13,7 +13,7 @@ from typing import Any
 from ordeal._hypothesis.private import private
 from ordeal._native import StateWatch
 
-# What Hypothesis keeps of generators, the numbers of those that it registers itself, and where it has its own.
+# What Hypothesis keeps of generators: the numbers of those that it registers itself, and the place of its own.
 _registry: Any = private("hypothesis.internal.entropy:RANDOMS_TO_MANAGE", None)
 _numbers: Any = private("hypothesis.internal.entropy:_RKEY", None)
 _local: Any = private("hypothesis.core:threadlocal", None)
@@ -69,7 +69,7 @@ class GlobalRandoms:
             seed()
 
     def _has_others(self) -> bool:
-        """Return True if generators came since ``reseed``, or went."""
+        """Return True if generators were added or removed since ``reseed``."""
         # The dictionary itself would count in Python, in each run.
         return len(_registry.data) != len(self._known)
 

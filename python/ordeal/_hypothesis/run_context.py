@@ -34,7 +34,8 @@ LENGTH_MAX = int(0.8 * BUFFER_SIZE)
 class LateContext(BuildContext):  # type: ignore[misc]
     """A build context that makes its data object on first use: most runs never need one.
 
-    It refers to the run only while the run is entered: a cycle would keep what a run held until the next collection.
+    It refers to the run only while the run is entered: a cycle would keep the run's objects alive until the next
+    collection.
     """
 
     def __init__(self) -> None:

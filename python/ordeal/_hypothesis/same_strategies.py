@@ -154,7 +154,7 @@ class _Keys:
         return self.of(strategy.base), self.of(strategy.extend), leaves
 
     def _function(self, function: FunctionType) -> Hashable:
-        """Return what a function does: one defined in another function is made again for each call of that."""
+        """Return what a function does: a nested function is made again for each call of the outer one."""
         if "<locals>" not in function.__qualname__:
             return id(function)
         cells, defaults, keywords = function.__closure__ or (), function.__defaults__, function.__kwdefaults__

@@ -234,7 +234,7 @@ class Compiler:
         try:
             return make(self, plain, depth + 1)
         except (AttributeError, TypeError, IndexError) as error:
-            raise NotCompilableError from error  # it is made in another way than those of this name that are known
+            raise NotCompilableError from error  # it has a known name, but is made in an unknown way
         finally:
             self._open.pop()
 

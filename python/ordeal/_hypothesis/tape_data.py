@@ -96,7 +96,7 @@ class _Data:
         raise Frozen(f"Cannot call start_span({label}) on frozen data")
 
     def last_rejected_filter_location(self) -> None:
-        """Return None: where a filter was written is for reports of Hypothesis."""
+        """Return None: only reports of Hypothesis need the place of a filter."""
 
     def mark_invalid(self, why: str | None = None, *, location: str | None = None) -> NoReturn:
         """End the run, because a choice cannot be used. Raises StopTest."""
@@ -310,7 +310,7 @@ class TapeData(_base):  # type: ignore[misc]
                 smallest_nonzero_magnitude=smallest_nonzero_magnitude,
             )
         if value != value:
-            # Make each NaN a new object, so that no list finds one that it did not get.
+            # Make each NaN a new object, so that ``in`` finds it only in a list that holds this very one.
             (value,) = _DOUBLE.unpack(_DOUBLE.pack(value))
         if observe:
             # The size of a choice in Hypothesis' serialization: a byte for kind and size, then the

@@ -1,6 +1,6 @@
 """Says with ``pytest -v`` how to repeat a failing test that drew from ``random``, in a run without a seed.
 
-Each test then draws from its own seed, which nobody can tell from the numbers that Python would begin with. Where the
+Each test then draws from its own seed; its numbers are as random as those that Python would begin with. Where the
 project seeds ``random`` itself, its streams are left alone.
 """
 

@@ -99,7 +99,7 @@ def _edited(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
 
 
 def _all_lines(document: Mapping[str, Any]) -> dict[str, set[int]]:
-    """Return the lines that can run, of files where some did; nothing where a report does not list those left."""
+    """Return the lines that can run, of files where some did; nothing where a report does not list the missed ones."""
     found: dict[str, set[int]] = {}
     for result in results_of(document):
         missed = ((result.get("telemetry") or {}).get("behavior") or {}).get("missed_lines")

@@ -19,7 +19,7 @@ from ordeal._engine.parallel.fleet.board import (
 )
 
 _STATES = {"left": "goes on without its launcher", "lost": "its launcher is gone"}
-#: How a member is, in words, where the word alone is not enough.
+#: The state of a member in words, where its name alone is not enough.
 _MEMBER_STATES = {"waiting": "waiting for a free CPU"}
 
 Records = Mapping[str, Record]
@@ -52,7 +52,7 @@ def fleet_text(name: str, records: Records, now: float) -> str:
 
 
 def shown_state(records: Records, now: float) -> str:
-    """Return how the fleet is, in words."""
+    """Return the state of the fleet in words."""
     state = state_of(records, now)
     return _STATES.get(state, state)
 
@@ -62,7 +62,7 @@ def _number(key: str) -> str:
 
 
 def member_text(record: Record, now: float) -> str:
-    """Return how a member is, in words."""
+    """Return the state of a member in words."""
     state = member_state(record, now)
     return (
         f"silent for {now - number_of(record, 'at'):,.0f} s" if state == "silent" else _MEMBER_STATES.get(state, state)
@@ -70,7 +70,7 @@ def member_text(record: Record, now: float) -> str:
 
 
 def remark(record: Record, launcher: Record) -> str:
-    """Return what is to be said of a member: what keeps it from the others, what it found last, or why it ended."""
+    """Return a remark on a member: what keeps it from the others, what it found last, or why it ended."""
     if runs_other_code(record, launcher):
         return f"explores other code than its launcher ({text_of(record, 'code')}), and shares nothing"
     return (text_of(record, "finding") or text_of(record, "error")).partition("\n")[0]
@@ -85,7 +85,7 @@ def _member(record: Record, launcher: Record, now: float) -> str:
 
 
 def log_text(name: str, records: Records, _now: float) -> str:
-    """Return what the members said that failed or were lost."""
+    """Return the logs of the members that failed or were lost."""
     members = {key: each for key, each in records.items() if key != LAUNCHER}
     said = {key: text_of(each, "log") or text_of(each, "error") for key, each in members.items()}
     shown = [f"Member {_number(key)} of {name}:\n{text.rstrip()}\n" for key, text in said.items() if text]

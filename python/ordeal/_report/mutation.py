@@ -44,7 +44,7 @@ def difference(source: Source, mutant: Mutant) -> str:
     first = source.line_of(mutant.start) - 1
     last = source.line_of(mutant.end) - 1
     old = source.text.decode().split("\n")[first : last + 1]
-    # Without the lines that keep those behind it where they are.
+    # Without the blank lines that keep the lines after it in place.
     shorter = dataclasses.replace(mutant, replacement=_PADDING.sub(r"\1", mutant.replacement))
     changed = shorter.applied(source.text).decode().split("\n")
     new = [line for line in changed[first : first + 1 + shorter.replacement.count("\n")] if line.strip()]
@@ -58,7 +58,7 @@ def _cut(sign: str, lines: list[str]) -> list[str]:
 
 
 def survivor_text(source: Source, verdict: Verdict, within: int = 0, why: Sequence[str] = ()) -> str:
-    """Return the place of a survivor, its diff, who did not notice or ``why``, and how many more are ``within`` it."""
+    """Return the place of a survivor, its diff, the passing tests or ``why``, and how many more are ``within`` it."""
     mutant = verdict.mutant
     head = f"{mutant.shown}:{mutant.line}  {mutant.name or 'module'}  survived  {mutant.operator}  {mutant.id}"
     head += f"  +{within} inside" if within else ""
@@ -68,17 +68,17 @@ def survivor_text(source: Source, verdict: Verdict, within: int = 0, why: Sequen
 
 
 def folded(verdicts: Sequence[Verdict], *, every: bool) -> Counter[str]:
-    """Return how many survivors are not shown as they are within another one, by its id; none where all are."""
+    """Return how many survivors are hidden within another one, by its id; none if ``every`` one is shown."""
     return Counter({name: len(found) for name, found in inside(verdicts).items()} if not every else {})
 
 
 def doubt_text(verdict: Verdict) -> str:
-    """Return why perhaps nothing needs what a mutant changes, as a line; nothing without doubt."""
+    """Return, as a line, why the changed code may be unused; nothing without such a doubt."""
     return one_line(f"  DEAD?  {verdict.doubt}") + "\n" if verdict.doubt else ""
 
 
 def _passed(verdict: Verdict) -> str:
-    """Return who ran a survivor, and did not notice."""
+    """Return which tests or machines ran a survivor and passed."""
     if verdict.word == "uncovered":
         return "no test runs this"
     if verdict.route == "machine":
@@ -123,7 +123,7 @@ def mutation_text(sources: Sequence[Source], judgement: Judgement, *, every: boo
 def words_text(
     verdicts: Sequence[Verdict], seconds: float, left_out: Mapping[str, int], words: Mapping[str, str] | None = None
 ) -> str:
-    """Return how many mutants there are of each word, with more to say of some words, and how many are not judged."""
+    """Return how many mutants got each verdict, with details for some, and how many are not judged."""
     counts, more = Counter(verdict.word for verdict in verdicts), words or {}
     described = "  ".join(f"{word} {counts[word]}{more.get(word, '')}" for word in WORDS if counts[word])
     text = f"{counted(len(verdicts), 'mutant')}  {described}  {seconds:.1f} s\n"
@@ -135,7 +135,7 @@ def words_text(
 
 
 def dead_lines(verdicts: Sequence[Verdict]) -> list[str]:
-    """Return what cannot matter, with its proof."""
+    """Return the dead code, with its proof."""
     found = [each for each in verdicts if each.word == "dead"]
     lines = [f"DEAD  {each.mutant.shown}:{each.mutant.line}  {each.mutant.id}  {each.note}" for each in found]
     return ["\n".join(map(one_line, lines)) + "\n"] if lines else []
@@ -156,12 +156,12 @@ def score_text(score: Score, drawn_from: int = 0) -> str:
 
 
 def assertion_text(score: Score) -> str:
-    """Return the line of what assertions noticed, rather than errors."""
+    """Return the line with the assertion score."""
     return f"assertion score {score.asserted}/{score.judged} ({score.asserted_percent} %)\n" if score.judged else ""
 
 
 def _functions(sources: Sequence[Source], verdicts: Sequence[Verdict]) -> list[str]:
-    """Return what is known of whole functions whose bodies were exchanged."""
+    """Return the verdicts on functions whose whole bodies were replaced."""
     found = functions_of(sources, verdicts)
     lines = [_function(each) for each in found if each.word in ("pseudo-tested", "partially tested")]
     counts = Counter(each.word for each in found)
@@ -179,7 +179,7 @@ def _function(function: FunctionVerdict) -> str:
 
 
 def _returned(verdict: Verdict) -> str:
-    """Return the body that stands in the place of a function's, without the lines that keep those behind it."""
+    """Return the body that replaces a function's, without the blank lines that keep the lines after it in place."""
     return f"`{ast.unparse(ast.parse(verdict.mutant.replacement).body[0])}`"
 
 
@@ -197,7 +197,7 @@ def _uncovered(verdicts: Sequence[Verdict]) -> list[str]:
 
 
 def _not_run(verdicts: Sequence[Verdict]) -> list[str]:
-    """Return why there is no verdict of some mutants, and where they are."""
+    """Return why some mutants have no verdict, and where they are."""
     found: dict[str, dict[str, list[Verdict]]] = {}
     for verdict in verdicts:
         if verdict.word == "not run" and verdict.note:

@@ -32,7 +32,7 @@ _GOOD, _FAIR = 80, 60
 
 
 def mutation_junit(sources: Sequence[Source], judgement: Judgement) -> str:
-    """Return JUnit's XML: a suite for each file, in which what no test noticed fails."""
+    """Return JUnit's XML: a suite for each file, with a failing case for each unnoticed mutant."""
     junit = importlib.import_module("junitparser")
     by_name = {source.shown: source for source in sources}
     report = junit.JUnitXml("ordeal mutate")
@@ -67,7 +67,7 @@ def _told(verdict: Verdict) -> str:
 
 
 def _open(judgement: Judgement) -> list[Verdict]:
-    """Return one verdict for each line where nothing noticed, survivors before what no test runs."""
+    """Return one open verdict for each line: survivors first, then mutants that no test runs."""
     seen: dict[tuple[str, int], Verdict] = {}
     uncovered = [each for each in judgement.verdicts if each.word == "uncovered"]
     for each in [*weakest_first(judgement.verdicts), *uncovered]:
@@ -76,7 +76,7 @@ def _open(judgement: Judgement) -> list[Verdict]:
 
 
 def mutation_sarif(sources: Sequence[Source], judgement: Judgement) -> dict[str, Any]:
-    """Return SARIF 2.1.0: a warning for each line where nothing noticed."""
+    """Return SARIF 2.1.0: a warning for each line with an unnoticed mutant."""
     by_name = {source.shown: source for source in sources}
     shown = _open(judgement)[:RESULTS_MAX]
     rules = sorted({each.mutant.operator for each in shown})
@@ -96,7 +96,7 @@ def _sarif_result(source: Source, verdict: Verdict) -> dict[str, Any]:
 
 
 def mutation_annotations(sources: Sequence[Source], judgement: Judgement) -> str:
-    """Return the lines that GitHub Actions shows next to the code, one for each line where nothing noticed."""
+    """Return annotations for GitHub Actions, one for each line with an unnoticed mutant."""
     by_name = {source.shown: source for source in sources}
 
     def annotated(verdict: Verdict) -> str:
@@ -110,7 +110,7 @@ def mutation_annotations(sources: Sequence[Source], judgement: Judgement) -> str
 
 
 def mutation_badge(_sources: Sequence[Source], judgement: Judgement) -> dict[str, Any]:
-    """Return what shields.io makes a badge of."""
+    """Return the JSON from which shields.io makes a badge."""
     score = Score.of(judgement.verdicts)
     percent = score.range[0] if score.judged and score.range else None  # a badge has no room for what was not run
     color = "lightgrey" if percent is None else "green" if percent >= _GOOD else "yellow" if percent >= _FAIR else "red"
@@ -123,7 +123,7 @@ def mutation_badge(_sources: Sequence[Source], judgement: Judgement) -> dict[str
 
 
 def mutation_markdown(sources: Sequence[Source], judgement: Judgement) -> str:
-    """Return Markdown, as the summary of a job and a comment show it: the score, rates, and what nothing noticed."""
+    """Return Markdown for the summary of a job or a comment: the score, rates and unnoticed mutants."""
     by_name = {source.shown: source for source in sources}
     counts = Counter(each.word for each in judgement.verdicts)
     words = ", ".join(f"{word} {counts[word]}" for word in WORDS if counts[word])
@@ -148,7 +148,7 @@ def mutation_markdown(sources: Sequence[Source], judgement: Judgement) -> str:
 
 
 def mutation_page(sources: Sequence[Source], judgement: Judgement) -> str:
-    """Return a page that needs nothing else: the score, and each line where nothing noticed, with its diff.
+    """Return a self-contained page: the score, and each unnoticed mutant with its diff.
 
     Where machines judged, it has their tables.
     """
@@ -171,7 +171,7 @@ def mutation_page(sources: Sequence[Source], judgement: Judgement) -> str:
 
 
 def _chained(files: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Let each finding of a page know the one before and the next one."""
+    """Link each finding of a page to the previous and the next one."""
     found = [each for file in files for each in file["open"]]
     for each in found:
         each |= {"before": "", "next": ""}

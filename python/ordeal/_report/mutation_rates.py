@@ -69,7 +69,7 @@ def function_of(verdict: Verdict) -> tuple[str, str]:
 
 
 def rates_json(verdicts: Sequence[Verdict]) -> dict[str, Any]:
-    """Return how much was noticed by operator and by function, as plain values."""
+    """Return the detection rates by operator and by function, as plain values."""
 
     def values(score: Score) -> dict[str, Any]:
         return {name: getattr(score, name) for name in ("detected", "undetected", "uncovered", "not_run", "percent")}
@@ -83,7 +83,7 @@ def rates_json(verdicts: Sequence[Verdict]) -> dict[str, Any]:
 
 
 def rate_tables(verdicts: Sequence[Verdict]) -> list[RateTable]:
-    """Return how much was noticed by operator and by function."""
+    """Return tables of the detection rates by operator and by function."""
 
     def table(what: str, found: Sequence[tuple[str, Score]]) -> RateTable:
         rows = [
@@ -117,7 +117,7 @@ def machine_lines(judgement: Judgement) -> list[str]:
 
 
 def why_it_survived(mutant: Mutant, judgement: Judgement) -> list[str]:
-    """Return why machines did not notice a mutant, in lines; nothing where they did, or where tests judged."""
+    """Return, in lines, why machines did not notice a mutant; nothing if they did, or if tests judged."""
     finding = judgement.findings.get(mutant.id)
     if finding is None or not finding.why_it_survived:
         return []
@@ -173,7 +173,7 @@ def machine_tables(judgement: Judgement) -> list[RateTable]:
 
 
 def machine_remarks(judgement: Judgement) -> list[str]:
-    """Return what no invariant reads, and what had no part in any kill."""
+    """Return the attributes that no invariant reads, and the invariants and rules without a kill."""
     table = table_of(judgement.findings.values(), judgement.machines)
     listed = {
         "not read by any invariant": [name for machine in judgement.machines for name in machine.unread],

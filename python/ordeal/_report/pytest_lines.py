@@ -49,7 +49,7 @@ def property_sections(
     return [section for section in sections if section[1]]
 
 
-#: Where a project keeps the failures that a run of tests has read from a store, which nobody needs to delete.
+#: Where a project keeps the failures that a run of tests has read from a store; they need not be deleted.
 PULLED_DIR = ".ordeal/pulled"
 # In the order of the section: first what needs a person.
 _FAILING = ("reproduced", "fails_differently")
@@ -179,7 +179,7 @@ def seed_failure_sections(record: SeedRecord, trace: Trace) -> list[tuple[str, l
 
 
 def known_again(number: int) -> str:
-    """Return what a test of a machine says when it only fails as seeds do, whose own tests show how."""
+    """Return the message of a machine's test that fails only as saved seeds do, whose own tests show how."""
     fails, them = ("fails", "it") if number == 1 else ("fail", "them")
     return f"{counted(number, 'known seed')} {fails} here too: `ordeal seeds` names {them}, and -v shows it all"
 

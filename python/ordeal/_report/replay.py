@@ -39,7 +39,7 @@ def replay_header(trace: Trace) -> str:
 
 
 def checked_text(trace: Trace, changed: Sequence[str]) -> str:
-    """Return what a trace says of itself, and what has changed since it was recorded; nothing was run."""
+    """Return what a trace holds, and what has changed since it was recorded; nothing is run."""
     lines = _recorded_lines(trace)
     others = _other_versions(trace)
     lines += [f"  this is {_versions(others)}"] if others else []
@@ -85,7 +85,7 @@ def _versions(versions: Mapping[str, str]) -> str:
 
 
 def packed_text(trace: Trace) -> str:
-    """Return what is to be read in an archive: the failure, and its steps."""
+    """Return the text in an archive: the failure, and its steps."""
     program = program_lines(runnable_program(trace.program, trace.test_class))
     head = [*_recorded_lines(trace), "", "`ordeal replay FILE.zip` runs it again. The steps:", ""]
     return "\n".join([*head, *indented(program, 2), ""])

@@ -72,7 +72,7 @@ def seeds_summary(number: int, failing: int, pruned: int, *, unusable: int = 0) 
 
 
 def pulled_summary(new: int, known: int, passing: int, folder: Path) -> str:
-    """Return what came of the failures of a store: how many are saved, were saved before, and do not fail here."""
+    """Return the result of a pull: how many failures are saved, were saved before, and do not fail here."""
     place = f"{one_line(str(folder))}/"
     if not new + known + passing:
         return "The store has no failure of these classes."
@@ -120,7 +120,7 @@ def seed_outcomes_text(outcomes: Sequence[SeedOutcome], *, verbose: bool) -> str
     verdicts = [f"{failing} still fail{'s' * (failing == 1)}"] if failing else []
     verdicts += [f"{fixed} fixed"] if fixed else []
     counts = f"  Seeds: {', '.join([f'{len(outcomes)} replayed', *verdicts])}"
-    # Seeds that show nothing are never only counted: somebody has to look at them.
+    # Seeds that show nothing are never only counted: a person has to look at them.
     mute = [
         _outcome_line(outcome) for outcome in outcomes if not outcome.status.fails and outcome.status.value != "fixed"
     ]

@@ -165,7 +165,7 @@ def _main(arguments: Sequence[str] | None) -> int:
 
 
 def _own_mistake(error: Exception) -> tuple[str, str]:
-    """Return what to say of an exception that no command expected, and save its traceback for a report."""
+    """Return the message about an exception that no command expected; save its traceback for a bug report."""
     with tempfile.NamedTemporaryFile("w", prefix="ordeal-", suffix=".txt", errors="replace", delete=False) as file:
         file.write("".join(traceback.format_exception(error)))
     return f"ordeal made a mistake: {one_line(describe_error(error))}", f"report it, with {file.name}"

@@ -67,7 +67,7 @@ def run(given: Mapping[str, Any]) -> int:
 
 
 def _check(options: BenchmarkConfig, config: OrdealConfig) -> None:
-    """Raise ConfigError for what would otherwise only show after all measurements."""
+    """Raise ConfigError now for mistakes that would otherwise only show after all measurements."""
     if options.metric == "edges" and not config.explorer.target_modules:
         raise ConfigError(
             f"`--metric edges` counts edges of the target modules, and {options.config} names none",

@@ -54,7 +54,7 @@ def run(flags: BisectFlags) -> int:
 
 
 def _check_end(tree: Path, name: str, command: list[str], *, wanted: int, what: str) -> None:
-    """Replay at one end. git asks neither, and would name a commit in any case."""
+    """Replay at one end. git checks neither end, and would name a commit in any case."""
     git(tree, "checkout", "--quiet", "--detach", name)
     done = subprocess.run(command, cwd=tree, check=False, capture_output=True, stdin=subprocess.DEVNULL)
     if done.returncode != wanted:
@@ -72,7 +72,7 @@ _UNKNOWN = 125
 
 
 def main(trace: str, below: str) -> int:
-    """Return what `git bisect run` is to know of the commit that is checked out."""
+    """Return the exit code for `git bisect run` about the commit that is checked out."""
     folder = Path.cwd() / below
     if not folder.is_dir():
         return _UNKNOWN

@@ -1,4 +1,4 @@
-"""``ordeal env``: what there is here, for a report of a bug in ordeal and for scripts."""
+"""``ordeal env``: describes the environment, for a report of a bug in ordeal and for scripts."""
 
 from __future__ import annotations
 

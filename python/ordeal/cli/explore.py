@@ -272,7 +272,7 @@ class _CliSession:
         return exploration_report(self._results, all_failures=shown, by_path=by_path)
 
     def _tell_of_plain(self) -> None:
-        """Tell a person at a terminal how a failure becomes a bug report, or shorter where Ctrl-C left it long."""
+        """Print, at a terminal, how to write a bug report, or how to shorten a failure that Ctrl-C left long."""
         failures = [failure for result in self._results for failure in result.failures if failure.bucket]
         if failures and terminal.is_terminal() and self._can_be_looked_up():
             long = [failure for failure in failures if not failure.shrunk and self._interrupted]
@@ -399,7 +399,7 @@ class _CliSession:
         self._try(write, f"generated tests to `{path}`")
 
     def _write_formats(self) -> None:
-        """Write the reports for other programs, and tell the service of CI that is recognised."""
+        """Write the reports for other programs, and those of the CI service that is recognised."""
         wanted, recognised = self._config.report.formats, show_by_itself(os.environ)
         if not wanted and not recognised:
             return
@@ -433,7 +433,7 @@ class _CliSession:
         return bool(self._try(write, f"report to `{path}`"))
 
     def _try[Made](self, write: Callable[[], Made], what: str = "") -> Made | None:
-        """Return what ``write`` does. A failure is reported and counted, and the other results are still written."""
+        """Return the result of ``write``. A failure is reported and counted; the other results are still written."""
         try:
             return write()
         except OrdealError as error:

@@ -23,7 +23,7 @@ from ordeal.config.options import ExplorationOptions
 from ordeal.result import FoundFailure, ProgressSnapshot, ShrinkSnapshot
 from ordeal.result.exploration import SATURATED
 
-#: What is said when Ctrl-C is pressed, and how wide the bar may be.
+#: The message after Ctrl-C, and how wide the bar may be.
 STOPPING = "stopping: the report follows (Ctrl-C again ends at once)"
 BAR_MIN, BAR_MAX = 8, 60
 _ID_CHARS = 6

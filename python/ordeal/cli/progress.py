@@ -14,7 +14,7 @@ from ordeal.result import ProgressSnapshot, ShrinkSnapshot
 
 
 class View(Protocol):
-    """What people see of a search that goes on."""
+    """Shows the progress of a running search."""
 
     def __call__(self, snapshot: ProgressSnapshot) -> None:
         """Show ``snapshot`` when it is due."""

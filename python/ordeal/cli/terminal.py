@@ -57,7 +57,7 @@ def kept_streams() -> Iterator[None]:
         if getattr(sys, name) is None:
             # A file that is opened later would get the number of a stream that is closed.
             nowhere = os.open(os.devnull, os.O_RDWR)
-            if name != "stdin":  # without it nobody is asked
+            if name != "stdin":  # without it, no question is asked
                 setattr(sys, name, os.fdopen(nowhere, "w"))
     before = sys.stdout, sys.stderr
     _KeptStream.out, _KeptStream.err = map(_twin, before)
@@ -170,7 +170,7 @@ def contained(*, verbose: bool) -> Iterator[None]:
 
 
 def open_page(path: Path) -> None:
-    """Open a page in a browser where somebody sits before a screen."""
+    """Open a page in a browser if there is a screen."""
     if has_screen(os.environ) and is_terminal():
         importlib.import_module("webbrowser").open(path.absolute().as_uri())
 

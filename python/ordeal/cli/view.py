@@ -19,7 +19,7 @@ from ordeal.result.failure import failure_id
 
 
 def run(flags: ViewFlags) -> int:
-    """Write the page, print its path, and open it where somebody sits before a screen. Return the exit code."""
+    """Write the page, print its path, and open it if there is a screen. Return the exit code."""
     trust_settings(Path(DEFAULT_PATH))
     path = find_failure(flags.trace, traces_folders(), corpus_folders())
     trace = Trace.load(path)

@@ -121,7 +121,7 @@ class MutateFlags(CommandFlags):
 
 
 class MutateOptions(MutateFlags, MutationsConfig):
-    """All that ``ordeal mutate`` acts on; with ``rerun``, only what nothing noticed in the last run."""
+    """All options of ``ordeal mutate``; ``rerun`` means only the survivors of the last run."""
 
     paths: tuple[str, ...] = ()
     rerun: bool = False
@@ -208,7 +208,7 @@ class DoctorFlags(HealthConfig):
 
 
 class EnvFlags(Table):
-    """How ``ordeal env`` prints."""
+    """The output format of ``ordeal env``."""
 
     json: bool = switch("--json", "Print it as JSON")
 

@@ -131,7 +131,7 @@ class SearchConfig(Table):
 
 
 class Tuning(Table):
-    """How a search goes about it. The defaults suit nearly all programs.
+    """Finer settings of a search. The defaults suit nearly all programs.
 
     Args:
         checkpoint_kind: how a run gets back to its state: ``copy`` copies it, ``replay`` runs the steps to it again,

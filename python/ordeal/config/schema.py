@@ -19,7 +19,7 @@ def config_schema() -> dict[str, Any]:
 
 
 def _table(section: str, declared: type[Table]) -> dict[str, Any]:
-    """Return the schema of a section. A key that is left out says what null would, which TOML has not."""
+    """Return the schema of a section. TOML has no null: a key is left out instead."""
     hints, options = get_type_hints(declared), keys_of(declared)
     record = msgspec.defstruct(section, [(each.name, hints[each.name], each.default) for each in options.values()])
     _, definitions = msgspec.json.schema_components([record])

@@ -18,7 +18,7 @@ from ordeal.config.checks import SWITCH, Check, accepted, as_python, as_word, re
 
 
 class Option(msgspec.Struct):
-    """What there is to say about an option besides its type, which is the field's.
+    """Describes an option, apart from its type, which is the field's.
 
     - ``words``: the default in words for the reference and the help, where the value does not say it.
     - ``key``: its name in the settings file, if no field can have that name.
@@ -62,7 +62,7 @@ class Option(msgspec.Struct):
         return isinstance(self.default, tuple)
 
     def help_text(self) -> str:
-        """Return what the help of a command says of the option: what it does, and a default worth showing."""
+        """Return the help text of the option: what it does, and a default worth showing."""
         is_value = not isinstance(self.default, bool | tuple | None)
         default = self.words or (as_word(self.default) if is_value else "")
         is_shown = self.metavar and default not in ("", "none", "do not")
@@ -100,7 +100,7 @@ def place(flag: str, what: str, words: str = "none") -> Any:
 
 
 class _TableSignature:
-    """Shows the fields of a table as the arguments that they are."""
+    """Shows the fields of a table as the arguments of its constructor."""
 
     def __get__(self, _record: object, table: type[Table]) -> Signature:
         defaults = {name: getattr(table, name, Parameter.empty) for name in table.names}

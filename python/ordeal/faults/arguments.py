@@ -8,7 +8,7 @@ from ordeal.errors import FaultError
 
 
 def is_number(value: Any) -> bool:
-    """Return True if it is a number for people: no boolean, and no NaN."""
+    """Return True for a number, but not for a boolean or NaN."""
     return isinstance(value, (int, float)) and not isinstance(value, bool) and value == value
 
 

@@ -65,7 +65,7 @@ def dispatching(function: Any) -> tuple[Any, CellType]:
 
 Wrap = Callable[[Any], Any]
 
-#: Stands for an attribute that there is not.
+#: Stands for an attribute that does not exist.
 MISSING = object()
 
 

@@ -88,7 +88,7 @@ class CallFault(MultiPatchFault):
         answer: Callable[[], Any] | None = None,
         after: Callable[[Any], Any] | None = None,
     ) -> None:
-        """Raise FaultError if the target is not a dotted path; that it is not a function is found out later."""
+        """Raise FaultError if the target is not a dotted path; whether it is a function is checked later."""
         super().__init__(name, [(target, self._around)])
         self.target = target
         self._before = before

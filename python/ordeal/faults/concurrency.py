@@ -155,7 +155,7 @@ class _ThreadBoundary(CallFault):
         awaited = asyncio.wrap_future(future)
         await asyncio.wait([awaited], timeout=self._timeout_s)
         if not awaited.cancel():
-            awaited.exception()  # otherwise asyncio would report an error that nobody awaits
+            awaited.exception()  # otherwise asyncio would report an error that was never retrieved
         return self._result(future)
 
     def _start(self, call: Call) -> Future[Any]:
@@ -192,7 +192,7 @@ def _run_coroutine(call: CoroutineCall) -> Any:
 
 
 class _StaleAttribute:
-    """An attribute's value before any fault was on it, and the faults that are, the last one on top."""
+    """An attribute's value before any fault was on it, and the faults on it now, the last one on top."""
 
     def __init__(self, owner: Any, name: str) -> None:
         self.owner = owner

@@ -62,7 +62,7 @@ def commit_failure(target: str, message: str | None = None, error: ErrorClass = 
 
 @made_again
 def lost_connection(target: str) -> MultiPatchFault:
-    """A connection is closed under a statement or commit, which then fails with the driver's own error, like all later.
+    """Close a connection under a statement or commit, which fails with the driver's own error, like all later ones.
 
     What was not committed is gone. A new connection can be made, and is lost as well as long as the fault is on. Raises
     FaultError when the target is not a dotted path.

@@ -172,7 +172,7 @@ class Fault(ABC):
     def deactivate(self) -> None:
         """Switch the fault off, unless it is off.
 
-        Raises FaultError when its effect cannot be taken back. The fault then still counts as off.
+        Raises FaultError when its effect cannot be undone. The fault then still counts as off.
         """
         with self._lock:
             if self._fault_switch.on and not self._fault_switch.take_off():
@@ -181,11 +181,11 @@ class Fault(ABC):
                 self._run("off", self._do_deactivate)
 
     def _put_on_as_planned(self) -> bool:
-        """Switch the fault on without ``_do_activate``, if it is known how; return whether it is on."""
+        """Switch the fault on by its plan, without ``_do_activate``, if it has one; return whether it is on."""
         return False
 
     def _before_switching_off(self) -> None:  # noqa: B027 - most kinds have no other way
-        """Take over what was switched on without ``_do_activate``."""
+        """Take over what a plan switched on without ``_do_activate``."""
 
     def reset(self) -> None:
         """Return to the state of a new fault: off, nothing counted, and the default random source restarted."""
@@ -400,7 +400,7 @@ class MultiPatchFault(Fault):
         return True
 
     def _make_plan(self) -> None:
-        """Let the switch do the same the next time."""
+        """Make a plan from this switch, for the next time."""
         self._fault_switch.drop_plan()
         planned = [] if self._switches_itself else [plan for patch in self._patches if (plan := patch.plan())]
         sites = [id(site) for _, part in planned for site in part[1]]
@@ -490,7 +490,7 @@ def _make_again(
 def release(faults: Sequence[Fault]) -> None:
     """Reset all faults, the last one first, and check that nothing of them is left.
 
-    Raises FaultError for the first that cannot be taken back, after all the others have been.
+    Raises FaultError for the first that cannot be undone, after all the others have been.
     """
     if not faults:
         return  # most machines have none, and each run calls this twice

@@ -64,7 +64,7 @@ def finished(text: str, ending: Ending, strike: Callable[[], int]) -> Wrap:
                     super().__init__(args, *rest, **options)
                     return
                 self._is_synthetic = True
-                # No process can have this number, so a signal to the child reaches nobody.
+                # No process can have this number, so a signal to the child reaches none.
                 self.args, self.pid, self.returncode = args, 2**31 - 1, ending.returncode
                 self.stdin, self.stdout, self.stderr = _open_streams(ending, options)
 

@@ -122,9 +122,9 @@ def feature_order_drift(target: str, *, shift: int = 1) -> CallFault:
 
 @made_again
 def missing_feature(target: str, key: Any = None, *, fill: Any = _DROP) -> CallFault:
-    """The result, a dict, or a list of dicts, lacks ``key`` (its first key when None), or has ``fill`` for it.
+    """Remove ``key`` (the first key when None) from a dict or a list of dicts, or put ``fill`` in its place.
 
-    What does not have the key is left alone.
+    Dicts without the key are left alone.
     """
     return CallFault(
         target, f"missing_feature({target}, key={key!r})", after=lambda result: _without(result, key, fill)
@@ -157,7 +157,7 @@ class CorruptedFloats(Fault):
 
 @made_again
 def corrupted_floats(corrupt_type: str = "nan") -> CorruptedFloats:
-    """Its ``value()`` is what ``corrupt_type`` says: ``nan``, ``inf``, ``-inf``, ``max`` or ``min``.
+    """Make a fault whose ``value()`` is ``nan``, ``inf``, ``-inf``, ``max`` or ``min``, as ``corrupt_type`` says.
 
     ``max`` is the greatest float, ``min`` the least above 0.
 

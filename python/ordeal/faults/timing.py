@@ -60,7 +60,7 @@ def intermittent_crash(target: str, every_n: int = 3, error: type[Exception] = R
 
 @made_again
 def jitter(target: str, magnitude: float = 0.01) -> CallFault:
-    """A numeric result is moved by ``magnitude`` times its size, up and down in turn (by ``magnitude`` itself at 0).
+    """Move a numeric result by ``magnitude`` times its size, up and down in turn (by ``magnitude`` itself at 0).
 
     Booleans and results that are not real numbers are left alone. Raises FaultError when ``magnitude`` is not a number.
     """

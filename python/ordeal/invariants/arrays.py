@@ -23,7 +23,7 @@ def unit_normalized(tol: float = TOLERANCE) -> Invariant:
         if array.ndim == 0 or array.size == 0:
             return f"an array of shape {array.shape} holds no vector"
         lengths = np.linalg.norm(array, axis=-1)
-        # Asked this way round, because a NaN compares as false.
+        # Compared this way round, because a NaN compares as false.
         bad = np.argwhere(~(abs(lengths - 1) <= tol))
         if not len(bad):
             return None

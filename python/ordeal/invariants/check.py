@@ -22,7 +22,7 @@ class Invariant:
 
     Args:
         name: what messages call it.
-        check: see ``Check``. An empty text is a text: it says that something is wrong.
+        check: see ``Check``. An empty text counts as a complaint too.
 
     Raises:
         ConfigError: the name is empty or no text, or the check cannot be called.

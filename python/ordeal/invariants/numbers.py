@@ -26,7 +26,7 @@ def _is_inf(number: Any) -> bool:
 
 
 def _every(name: str, complaint: Complaint, array_holds: Callable[[Any, Any], bool]) -> Invariant:
-    """``complaint`` has nothing to say about any number. ``array_holds(numpy, array)`` is a quicker way to know it."""
+    """Return an invariant: no number has a ``complaint``. ``array_holds(numpy, array)`` is a quicker way to know it."""
 
     def check(value: Any) -> str | None:
         array = _numeric_array(value)
@@ -137,7 +137,7 @@ def _numbers(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 def _numeric_array(value: Any) -> Any:
     """``value`` when it is an array of numbers, or a frame or series of such; else None.
 
-    There is none unless somebody has imported numpy.
+    There is none unless the program has imported numpy.
     """
     numpy = sys.modules.get("numpy")
     if hasattr(value, "to_numpy"):

@@ -1,4 +1,4 @@
-"""What a class body says about a machine that compares: what makes its objects, and the functions it is given.
+"""Reads the class body of a machine that compares: what makes its objects, and the functions it is given.
 
 A function may be written in the class body with ``def``, as a method, or be one from elsewhere that is given by name,
 such as ``dump = json.dumps``. Each mistake is a MachineError that says which line to write.

@@ -73,7 +73,7 @@ class Oracle(OperationMachine):
         self.impl = impl
 
     def equal(self, ours: Any, theirs: Any) -> bool:
-        """Return True if two views are as good as equal; by default, see ``same``."""
+        """Return True if two views count as equal; by default, see ``same``."""
         return same(ours, theirs)
 
     # -----------------------------------------------------------------------------------------------------------------

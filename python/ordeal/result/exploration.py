@@ -183,7 +183,7 @@ def is_watched(gap: Mapping[str, Any], properties: Sequence[PropertyResult]) -> 
 
 
 def is_installed(file: str) -> bool:
-    """Return True if a file belongs to an installed package or to Python itself, which nobody wants to change."""
+    """Return True if a file belongs to an installed package or to Python itself, which users do not change."""
     path = Path(file)
     return not _INSTALLED.isdisjoint(path.parts) or (path.is_absolute() and path.is_relative_to(_STANDARD_LIBRARY))
 
@@ -251,7 +251,7 @@ def discovery_lines(discovery: Discovery | None) -> list[str]:
 
 
 def remark_lines(result: ExplorationResult) -> list[str]:
-    """Return what else the user should know: rejected runs, unconfirmed failures, notes."""
+    """Return further remarks for the user: rejected runs, unconfirmed failures, notes."""
     lines = []
     if result.rejected_runs:
         lines.append(f"Rejected: {counted(result.rejected_runs, 'run')}")

@@ -44,7 +44,7 @@ class Notes(list[str]):
             self.append(Note(text, kind))
 
     def forget(self, kind: NoteKind) -> None:
-        """Drop the notes of a kind, when a later success has outweighed them."""
+        """Drop the notes of a kind, once a later success makes them void."""
         self[:] = [note for note in self if not (isinstance(note, Note) and note.kind is kind)]
 
 
@@ -116,7 +116,7 @@ def asserted_label(texts: Sequence[str]) -> str:
 
 
 class FaultUse(msgspec.Struct, frozen=True):
-    """In how many ``runs`` a fault was on, how many ``calls`` met it then, and how many it changed: ``hits``.
+    """What a fault did: the ``runs`` in which it was on, the ``calls`` that met it, and the ``hits`` that it changed.
 
     Replays are not counted, nor are runs that start from a state held by a process.
     """

@@ -11,7 +11,7 @@ from ordeal.scaling.law import Analysis, Measurement
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrialPlan:
-    """What is measured: up to ``max_workers`` workers, ``repeat`` rounds, ``seconds`` for each trial."""
+    """The plan of a benchmark: up to ``max_workers`` workers, ``repeat`` rounds, ``seconds`` for each trial."""
 
     max_workers: int
     seconds: float

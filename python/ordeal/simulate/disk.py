@@ -58,7 +58,7 @@ class Write:
     content: bytes
 
     def apply(self, to: bytearray) -> None:
-        """Apply it to the content of a file. Writing nothing far behind the end leaves no gap."""
+        """Apply it to the content of a file. Writing zero bytes beyond the end leaves no gap."""
         if not self.content:
             return
         to.extend(bytes(max(0, self.offset - len(to))))

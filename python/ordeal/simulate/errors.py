@@ -46,7 +46,7 @@ class OrphanedWait(SimulationFailure):
 
 
 class LongWait(SimulationFailure):
-    """Only its time-out ended a wait in the calm phase, and what was waited for was there: nobody had woken it."""
+    """Only its time-out ended a wait in the calm phase, though what it waited for was there: nothing had woken it."""
 
 
 class StalledStep(SimulationFailure):
@@ -70,7 +70,7 @@ class StrayCancellation(SimulationFailure):
 
 
 class BrokenProperty(SimulationFailure):
-    """What must always be true of a world was not."""
+    """A condition that must always hold in a world did not."""
 
 
 class NotDeterministic(SimulationFailure):
@@ -78,11 +78,11 @@ class NotDeterministic(SimulationFailure):
 
 
 class NotReached(SimulationFailure):
-    """What had to become true of a world did not in time."""
+    """A condition that had to become true in a world did not in time."""
 
 
 class NotRestored(SimulationFailure):
-    """A program that was restored from its snapshot is not what it was, or does something else afterwards."""
+    """A program that was restored from its snapshot has another state, or behaves differently afterwards."""
 
 
 class SimulationWarning(UserWarning):

@@ -26,7 +26,7 @@ class FixedMount:
     root: str
 
     def answers(self, path: str, where: str) -> bool:
-        """Return True if a path is at the root or below; one that is not absolute is nowhere below a folder."""
+        """Return True if a path is at the root or below; a relative one never is."""
         return self.root == "/" or (path.startswith("/") and f"{where}/".startswith(f"{self.root}/"))
 
 
@@ -38,8 +38,8 @@ class SimulatedPath:
     where: str
 
 
-#: Who answers for paths in the blocks and runs that are in progress, the innermost last. Each has a ``root``, the
-#: ``files`` that answer now, if any, and says by ``answers(path, where)`` whether a path is theirs.
+#: The file systems of the blocks and runs that are in progress, the innermost last. Each has a ``root``, the ``files``
+#: that answer now, if any, and says by ``answers(path, where)`` whether a path belongs to it.
 mounts: list[Any] = []
 
 

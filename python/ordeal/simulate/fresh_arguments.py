@@ -114,7 +114,7 @@ def _entered(name: str, generator: Generator[Any, None, None]) -> Iterator[Any]:
     """Yield what a generator yields, and then let it end."""
     try:
         yield next(generator)
-    finally:  # pytest does not tell a fixture of the error of its test
+    finally:  # pytest does not pass the error of a test to its fixtures
         if next(generator, generator) is not generator:
             raise _yields_again(name)
 

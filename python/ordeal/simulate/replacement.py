@@ -1,7 +1,7 @@
 """Temporarily replaces real functions by those of a simulation, in the modules of the program under test.
 
-The places where a function is bound are found once, and again only after an import. Whoever enters while another has
-is counted: what is in place stays until the last has left, in any order.
+The places where a function is bound are found once, and again only after an import. Nested entries are counted: the
+replacements stay until the last has left, in any order.
 """
 
 from __future__ import annotations

@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from ordeal.store.redis_backend import RedisBackend
 
 _ADDRESSES = "write `dir://PATH` for a folder, or `redis://HOST:PORT/DB` for a Redis server"
-#: What people may take for the scheme of a store. Any other word may be part of a password.
+#: Words that may be meant as the scheme of a store. Any other word may be part of a password.
 _SCHEMES = {"file", "ftp", "gs", "http", "https", "redis", "rediss", "s3", "unix", "valkey"}
 _PLAIN_HOST = re.compile(r"[A-Za-z0-9._-]{1,253}(:[0-9]{1,5})?(/[0-9]{0,4})?", re.ASCII)
 
 
 class Address(str):
-    """An address that is printable as it is shown, for who logs what he is given: it may hold a password."""
+    """An address whose text hides a password, in case it is logged."""
 
     __slots__ = ()
 

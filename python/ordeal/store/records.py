@@ -77,7 +77,7 @@ _Bucket = Annotated[str, msgspec.Meta(max_length=BUCKET_CHARS_MAX)]
 
 
 class RecordError(Exception):
-    """Bytes that are no record, or an object that cannot become one; the message is the end of a sentence."""
+    """Bytes that are not a record, or an object that cannot become one; the message is the end of a sentence."""
 
 
 class _EntryRecord(msgspec.Struct, tag="entry", array_like=True, frozen=True, forbid_unknown_fields=True):

@@ -126,7 +126,7 @@ class RedisBackend(Backend, Records):
     def write(self, token: str, offset: int, data: bytes) -> None:
         with self._reached():
             pipeline = self._client.pipeline(transaction=False)
-            # In this order: if the server fails in between, the rest is written again and nobody has read beyond it.
+            # In this order: if the server fails in between, the rest is written again and no member has read beyond it.
             if data:
                 pipeline.setrange(self._shard(token), offset, data)
             pipeline.hset(self._key("heads"), token, _HEAD.pack(offset + len(data), int(time.time() * 1000)))

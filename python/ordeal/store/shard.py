@@ -93,7 +93,7 @@ class ShardReader:
         return [data[begin:end] for begin, end in parts], self._said_once()
 
     def stop(self, why: str) -> str:
-        """Note that nothing could be read, because of ``why``. Return it the first time."""
+        """Note that reading failed, because of ``why``. Return that the first time."""
         self.damage = why
         return self._said_once()
 
@@ -117,7 +117,7 @@ class ShardReader:
     def _parts(self, data: bytes, at: int, parts: list[tuple[int, int]]) -> int:
         """Add where each whole record from ``at`` begins, with its frame, and ends. Return where the last one ends.
 
-        A loop over all that a fleet has published, so it calls nothing that it could do itself.
+        A loop over all that a fleet has published, so its work is inlined.
         """
         unpack, size_all, checked = _WHOLE_FRAME.unpack_from, len(data), _FRAME.size
         while True:

@@ -1,7 +1,7 @@
 """A store: what members of one namespace found, shared through a backend that only keeps bytes.
 
 Each member writes its own shard and reads all others. Contents are merged by unions and maxima, so they may arrive
-late, twice and in any order; a lost member leaves what it wrote, and nobody waits for it.
+late, twice and in any order; a lost member leaves what it wrote, and no other waits for it.
 """
 
 from __future__ import annotations
@@ -34,17 +34,15 @@ from ordeal.store.shard import CHUNK_SIZE, HEADER, NamespaceReader, framed
 QUEUE_MAX = 100_000
 #: The rarity of an entry that names no edge: after all that do.
 _NO_EDGE = 2**62
-#: Puts what was there at the first look before what comes later: of that, a fleet finds more each second than a member
-#: may run.
+#: Puts entries of the first look before later ones: a fleet finds more of those each second than a member may run.
 _THERE_BEFORE = 2**62
 
 
 class ImportQueue:
     """Entries by their ids. Owned by one thread.
 
-    They wait in a heap by rarity as it was at some time. Edges only become more common, so an entry that comes out
-    first is first, unless it has become more common since, and then it goes back. A look costs nothing for those that
-    it does not reach.
+    They wait in a heap, ordered by an earlier rarity. Edges only become more common. So the top entry is the rarest,
+    unless it has become more common since; then it goes back into the heap. Entries below the top are not looked at.
     """
 
     def __init__(self) -> None:

@@ -56,8 +56,8 @@ Scalar = int | float | str | bytes
 class Cmplog:
     """Observes the comparisons of ``targets`` in replays. ``monitor`` knows what has run, and is paused meanwhile.
 
-    Functions are observed once they are rewritten: one at a time, as that takes as long as many steps. Those that an
-    earlier process has ``rewritten`` are so as soon as they have run.
+    Functions are observed once they are rewritten: one at a time, because that takes as long as many steps. Those that
+    an earlier process has ``rewritten`` are rewritten as soon as they have run.
     """
 
     def __init__(self, targets: Sequence[Target], monitor: _native.Monitor, rewritten: Sequence[str] = ()) -> None:
@@ -78,9 +78,9 @@ class Cmplog:
         return bool(self._watched)
 
     def price(self) -> int | None:
-        """Return how many characters the function has that is to be rewritten next; None if there is none.
+        """Return the length, in characters, of the function to rewrite next; None if there is none.
 
-        It is the newest one with a comparison that is not decided.
+        It is the newest one with an undecided comparison.
         """
         met = self._monitor.codes(self._met)
         if self._next is not None and not met:
@@ -106,7 +106,7 @@ class Cmplog:
         return None
 
     def rewrite(self) -> str:
-        """Rewrite the function whose price was asked for; return its name."""
+        """Rewrite the function that ``price`` measured; return its name."""
         assert self._next is not None
         (file, outer), self._next = self._next, None
         self._rewrite(file, outer)
@@ -210,7 +210,7 @@ class _WatchedFunction:
     def watching(self, own: CodeType, decided_at: Sequence[int], notes: _ComparisonNotes) -> CodeType | None:
         """Return the code to run in place of ``own``; None when all its comparisons are decided.
 
-        Those are whose branches, at these offsets in ``own``, went both ways.
+        A comparison is decided when its branches, at these offsets in ``own``, went both ways.
         """
         watched = self._found.functions.get((own.co_qualname, own.co_firstlineno))
         if watched is None:
@@ -280,7 +280,7 @@ class _WatchedFunction:
             return
 
     def _close(self, site: ComparisonSite) -> None:
-        """Look at the operands of ``site`` no more: a loop would show them again and again."""
+        """Stop looking at the operands of ``site``: a loop would show them again and again."""
         self._open.discard(site)
         for operand in (site.left, site.right):
             if not isinstance(operand, Fixed):

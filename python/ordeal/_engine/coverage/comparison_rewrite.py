@@ -203,7 +203,7 @@ _KINDS: dict[type[ast.cmpop], Kind] = {
     ast.In: Kind.MEMBER,
     ast.NotIn: Kind.MEMBER,
 }
-#: What is not a constant, and needs no try to be read as one.
+#: Nodes that are surely not constants, so there is no need to try.
 _VARIABLE = (ast.Name, ast.Attribute, ast.Subscript)
 _METHODS = {"startswith": Kind.PREFIX, "endswith": Kind.SUFFIX, "get": Kind.LOOKUP}
 
@@ -307,7 +307,8 @@ class _Marker(ast.NodeTransformer):
         if isinstance(operand, Fixed):
             return node
         constant = ast.copy_location(ast.Constant(value=f"{_MARK}{operand}"), node)
-        # Python warns of a call of a constant, which takes as long as all else, but sees through this.
+        # Python warns of a call of a constant, which takes as long as everything else together; it does not recognise
+        # this one.
         mark = ast.copy_location(ast.BoolOp(op=ast.Or(), values=[constant, constant]), node)
         return ast.copy_location(ast.Call(func=mark, args=[node], keywords=[]), node)
 

@@ -69,7 +69,7 @@ def _constants_of(text: str) -> list[Constant]:
 
 
 def _below(tree: ast.AST) -> Iterator[Constant]:
-    """Yield the constants in the order of the source, but for those that no input is compared with."""
+    """Yield the constants in the order of the source, except those that no input is compared with."""
     left: list[ast.AST] = [tree]
     while left:
         node = left.pop()

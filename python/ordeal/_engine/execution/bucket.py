@@ -18,7 +18,7 @@ from ordeal._base.rule_timeout import RuleTimeoutError
 from ordeal.errors import DivergenceError
 from ordeal.faults import call_faults, fault
 
-#: The modules that switch faults, and strike calls.
+#: The modules that switch faults, and those that make calls fail.
 _FAULTS = (fault.__file__, call_faults.__file__)
 _MACHINERY = ("ordeal", "hypothesis", "_pytest", "pluggy")
 
@@ -36,7 +36,7 @@ CRASHES = {kind.__name__: kind for kind in (ProcessExitError, ProcessKilledError
 
 #: The end of the bucket of a rule that had to be ended with its process.
 HUNG = ", not interruptible"
-#: What separates the place of a failed invariant from the step after which it failed, and what follows the step.
+#: The separator between the place of a failed invariant and the step after which it failed, and the one after the step.
 _AFTER, _END = " [after ", "]"
 
 
@@ -49,7 +49,7 @@ class Bucketer:
         self._files = frozenset(real_path(root) for root in target_roots)
         self._folders = tuple(f"{root}/" for root in self._files)
         self._is_target: dict[str, bool] = {}
-        # Runs that meet a known failure are many. By the id of the code: to hash code takes long.
+        # Many runs meet a known failure. Keyed by the id of the code, because hashing code is slow.
         self._at: dict[tuple[type, int, int], tuple[CodeType, str]] = {}
 
     def bucket(self, error: BaseException, broken_by: str = "") -> str:
@@ -113,7 +113,7 @@ def _is_machinery(path: str) -> bool:
 def turning_lines(error: BaseException) -> list[tuple[CodeType, int]]:
     """Return the code and lines through which an endless recursion went again and again; nothing for other errors.
 
-    In which of them it ends depends on how deep it began. So their order does not: the last one stands for all.
+    Where the recursion ends depends on how deep it began. The sorted order does not: the last line stands for all.
     """
     if not isinstance(error, RecursionError):
         return []
@@ -182,7 +182,7 @@ def falls_into(seen: str, bucket: str) -> bool:
 
 
 def is_in_bucket(error: BaseException, bucket: str, seen: str = "") -> bool:
-    """Return True if some Bucketer names ``bucket`` for ``error``: for when its targets are no longer known.
+    """Return True if some Bucketer names ``bucket`` for ``error``: used when its targets are no longer known.
 
     ``seen`` is the bucket that another one names for it, with the step that broke an invariant; optional.
     """

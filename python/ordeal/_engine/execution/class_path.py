@@ -234,7 +234,7 @@ def _machine_factory(found: Any, path: str) -> Any:
         raise MachineError(f"`{path}` is an instance of {kind.__name__}, not the class", hint=hint)
     if callable(found) and not isinstance(found, type):
         is_trusted = path in _trusted
-        with suppress(TypeError):  # without a hash, nobody can have named it
+        with suppress(TypeError):  # without a hash, it cannot have been named
             is_trusted = is_trusted or found in _trusted
         if not is_trusted:
             sort = "function" if inspect.isfunction(found) else type(found).__name__

@@ -596,8 +596,8 @@ class Driver:
     def _breaker(self, code: int, error: BaseException) -> str:
         """Return the rule after which an invariant failed; nothing for a switch of a fault, or a sampled invariant.
 
-        Many invariants wait until no fault is on: then the fault that goes last says nothing of the bug. A sampled
-        one may have failed some steps before.
+        Many invariants wait until no fault is on: then the fault that is switched off last says nothing about the bug.
+        A sampled one may have failed some steps before.
         """
         kind, number = unpacked(code)
         sampled = {getattr(each.function, "__code__", None) for each in self._sampled}
@@ -631,13 +631,13 @@ class Driver:
                 self.refuse_check(invariant.name, result)
 
     def refuse_result(self, rule: str, result: object) -> NoReturn:
-        """Fail because a rule without a target returned a value."""
+        """Raise the error for a rule without a target that returned a value."""
         raise FailedHealthCheck(
             f"rule {rule} has no target bundle but returned {result!r}; return None or give it a target"
         )
 
     def refuse_check(self, invariant: str, result: object) -> NoReturn:
-        """Fail because an invariant returned a value."""
+        """Raise the error for an invariant that returned a value."""
         raise FailedHealthCheck(f"invariant {invariant} returned {result!r}; an invariant returns None")
 
     def refuse_precondition(self, name: str, error: BaseException) -> NoReturn:
@@ -659,7 +659,7 @@ class Driver:
         return value & 2**64 - 1
 
     def refuse_hash(self, value: object) -> NoReturn:
-        """Fail because the machine's hook ``state_hash`` returned ``value``."""
+        """Raise the error for a ``state_hash`` that returned ``value``."""
         raise MachineError(
             f"{self.definition.cls.__name__}.state_hash() returned {value!r}, which is not an int",
             hint="return an int computed from the state, or 0 for none",

@@ -352,7 +352,7 @@ class _ForkLine:
 
 
 class _ForkedRun(RunListener):
-    """One run, in its own process. What is new in it, the process that asks finds out."""
+    """One run, in its own process. The process that asks finds out what is new in it."""
 
     def __init__(self, line: _ForkLine, held_run: RunContext, environment: RunEnvironment) -> None:
         self._line = line

@@ -150,7 +150,7 @@ def _class_and_factory(given: Any) -> tuple[type[RuleBasedStateMachine], Callabl
 
 
 def _called(given: Callable[[], Any]) -> Any:
-    """Return what ``given`` makes. A path named it, so no caller expects its errors.
+    """Return what ``given`` makes. It was named by a path, so no caller expects its errors.
 
     Raises:
         MachineError: it raises.

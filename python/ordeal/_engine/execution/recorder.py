@@ -41,7 +41,7 @@ PLAIN = frozenset({type(None), bool, int, float, complex, str, bytes})
 
 _Row = tuple[str, str, list[str], dict[str, str], list[str], str, list[str]]
 _Written = tuple[list[_Row], list[str], list[str], list[str], bool, dict[str, int] | None]
-#: Values that are what they are written as, whichever object holds them.
+#: Values without identity: their text says all of them.
 _WITHOUT_IDENTITY = (*PLAIN, tuple, frozenset, Enum, type)
 
 
@@ -105,7 +105,7 @@ class RunRecorder(Observer):
 
     @property
     def struck(self) -> dict[str, int] | None:
-        """Return how often what of a simulation struck, None for a machine without one."""
+        """Return how often each thing that a simulation decides struck; None for a machine without one."""
         return dict(self._struck) if self._is_told_decisions else None
 
     @override

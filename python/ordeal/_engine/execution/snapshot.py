@@ -156,7 +156,7 @@ class Snapshots:
 
 
 def _received_by() -> list[Any]:
-    """Return what handles each signal, but those that a search itself handles."""
+    """Return the handler of each signal, except those that a search itself handles."""
     return [_getsignal(number) for number in _SIGNALS]
 
 

@@ -155,7 +155,7 @@ class AssertionReader(RunRecorder):
 
 
 def is_plain_assertion(error: BaseException) -> bool:
-    """Return True if ``error`` comes from an ``assert`` whose values nobody has written into its message."""
+    """Return True if ``error`` comes from an ``assert`` whose message does not hold its values yet."""
     return type(error) is AssertionError and not written_assertion(error) and bool(user_frames(error))
 
 

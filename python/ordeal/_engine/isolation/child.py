@@ -274,7 +274,7 @@ def _be_child(
             job(channel, journal)
             code = 0
     except ChannelError:
-        pass  # nobody is left to report to
+        pass  # no process is left to report to
     finally:
         # Wait neither for threads of the code under test nor for its exit handlers.
         os._exit(code)

@@ -36,7 +36,7 @@ PATIENCE_MIN = 1.0
 OUTSIDE_STEPS = ("__init__", "teardown")
 #: An alarm rings this often within a limit, and at least once a second.
 TICKS_PER_LIMIT, TICK_SECONDS_MAX = 4, 1.0
-#: How far a watched clock goes on between two readings at most: more than those who wait let pass between two looks.
+#: The most that a watched clock advances between two readings: more than passes between two looks of those who wait.
 GAP_SECONDS_MAX = 0.25
 
 
@@ -100,7 +100,7 @@ class HangPolicy:
 
     @property
     def glance(self) -> float:
-        """For how many seconds a step is watched that has taken its full limit before."""
+        """Return for how many seconds to watch a step that has taken its full limit before."""
         return max(PATIENCE_MIN, SHARE * self._full)
 
     def _usual(self, rule: str) -> float:
@@ -171,7 +171,7 @@ class HangPolicy:
 
 
 class WatchedClock:
-    """A clock that begins at 0, and stands still while nobody reads it for long.
+    """A clock that begins at 0, and stops while it is not read for long.
 
     A host that stops for some seconds stops both the waiting and the awaited processes: by this clock hardly any
     time passes then, so the others have their turn before they count as late.
@@ -184,7 +184,7 @@ class WatchedClock:
         self._seconds = 0.0
 
     def seconds(self) -> float:
-        """Return the seconds until now. Whoever waits reads it at every look."""
+        """Return the seconds until now. A caller that waits reads it at every look."""
         now = monotonic()
         self._seconds += min(now - self._read_at, GAP_SECONDS_MAX)
         self._read_at = now

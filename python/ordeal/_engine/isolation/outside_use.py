@@ -18,7 +18,7 @@ from ordeal._engine.isolation.working_folder import present_folder
 #: Folders of tools that write there on their own, and of devices.
 _OWN_FOLDERS = frozenset({".ordeal", ".hypothesis", "__pycache__", ".pytest_cache"})
 _SYSTEM_FOLDERS = ("/dev/", "/proc/", "/sys/")
-#: How the name of an SQLite database begins that is not a file, and what is in that of one that nobody writes.
+#: The beginnings of names of SQLite databases that are not files, and what the name of a read-only one contains.
 _NO_FILE = (":memory:", "file::memory:")
 _UNWRITTEN = ("mode=memory", "mode=ro", "immutable=1")
 
@@ -62,7 +62,7 @@ class OutsideUse:
         self._noted.clear()
         new = {use for kind, what in noted if (use := self._use(kind, what)) is not None} - self._taken
         self._taken |= new
-        # A program that uses ever new files has none that it comes back to.
+        # A program that uses new files all the time comes back to none of them.
         if len(self._taken) > 300:
             _native.note_outside_use(None)
         return sorted(new, key=lambda use: (use.kind, use.name))
@@ -78,7 +78,7 @@ class OutsideUse:
                 return None
             path = path.removeprefix("file:").partition("?")[0]
         if self._folder is None and not Path(path).is_absolute():
-            return None  # nobody knows where that was
+            return None  # where that was is unknown
         whole = os.path.realpath((self._folder or "/") / Path(path))
         is_own = whole.startswith(_SYSTEM_FOLDERS) or not _OWN_FOLDERS.isdisjoint(Path(whole).parts)
         if is_own or not path:
@@ -88,15 +88,14 @@ class OutsideUse:
             with suppress(OSError):
                 changed.append(Path(whole).stat().st_mtime_ns)
                 changed.append(Path(f"{whole}-wal").stat().st_mtime_ns)
-            # Many are only read; of one that is gone by now, nobody knows.
-            # Times of files may be 20 ms coarse.
+            # Many are only read; for one that is gone by now, that is unknown. Times of files may be 20 ms coarse.
             if changed and all(each < self._started_ns - 20_000_000 for each in changed):
                 return None
         return Use(UseKind.WRITES, _writable(whole))
 
 
 def _writable(text: str) -> str:
-    """Return the text without what no message can hold."""
+    """Return the text without characters that no message can hold."""
     return text.encode("utf-8", "backslashreplace").decode()
 
 

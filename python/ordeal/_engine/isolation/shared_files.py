@@ -16,7 +16,7 @@ Opened = tuple[int, int]
 
 
 def shared_files() -> dict[Opened, str]:
-    """Return files open for writing and connections to servers, with a description. Empty if the system does not tell.
+    """Return files open for writing and connections to servers, with a description. Empty if the system lists none.
 
     Sockets without a path are left out: both ends of such a pair are in this process or its forks.
     """

@@ -29,7 +29,7 @@ class MergedProgress:
 
     def __init__(self, names: _native.MachineNames) -> None:
         self.edges: set[int] = set()
-        self.unreported: set[int] = set()  # those that nobody knows how to reach
+        self.unreported: set[int] = set()  # those that no process knows how to reach
         self.findings: dict[str, Finding] = {}
         self.notes = Notes()
         self.idle_workers = 0  # that had time for a run, but finished none
@@ -41,7 +41,7 @@ class MergedProgress:
         self._productive: list[tuple[Provenance, _native.Tape]] = []
         self._coverage = _native.CoverageMap()
 
-    # -- what workers tell --------------------------------------------------------------------------------------------
+    # -- what workers report ------------------------------------------------------------------------------------------
 
     def report(self, worker: int, report: WorkerReport) -> None:
         """Set the progress of the current process of ``worker``."""

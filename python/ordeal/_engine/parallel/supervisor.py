@@ -43,10 +43,10 @@ from ordeal.result import (
 if TYPE_CHECKING:
     from ordeal._engine.parallel.store_client import StoreClient
 
-#: How long past its deadline a worker may take to end.
+#: Seconds past its deadline that a worker may take to end.
 GRACE_SECONDS = 0.8
-#: How often the figures are counted that take longer to count, for those who watch, and how small a part of the time
-#: that may take.
+#: Seconds between two counts of the expensive figures, for people who watch, and the share of the time that counting
+#: may take.
 COUNT_SECONDS = 0.5
 COUNT_SHARE = 200
 
@@ -54,9 +54,9 @@ COUNT_SHARE = 200
 def explore_in_processes(
     settings: Settings, driver: Driver, targets: list[Target], options: WorkerOptions
 ) -> ExplorationResult:
-    """Explore with the workers of ``options``, or with one in the time that is left when they are in each other's way.
+    """Explore with the workers of ``options``; with one in the time that is left once they get in each other's way.
 
-    What was found before that goes: another worker may be the cause of it.
+    What was found before that is dropped: another worker may be the cause of it.
     """
     started = monotonic()
     try:
@@ -189,7 +189,7 @@ class Supervisor:
         while self._pool.goes_on:
             left = deadline - monotonic() + GRACE_SECONDS
             if left <= GRACE_SECONDS:
-                # Were the machine to stop now, the last that they have to tell would be lost without this clock.
+                # If the host stopped for a while now, their last messages would be lost without this clock.
                 clock = clock or WatchedClock()
                 left = GRACE_SECONDS - clock.seconds()
             if left <= 0:

@@ -317,7 +317,7 @@ class _Worker(SearchListener):
     # -- others -------------------------------------------------------------------------------------------------------
 
     def _has_entries(self) -> bool:
-        """Return True if there are entries to receive, or to send to somebody."""
+        """Return True if there are entries to receive, or to send to another worker."""
         job = self._job
         return job.exchanges_early and (
             bool(self._counters.entries_wait) or self._search.session.checkpoints_saved != self._reported_checkpoints

@@ -358,7 +358,8 @@ class WorkerPool:
     def _hangs(self, worker: _PoolWorker, stall: ProcessStall, child: Child) -> bool:
         """Return True if a process hangs in code of the user's, where it cannot interrupt that itself.
 
-        A short search waits for one step of each rule less than its limit, and hardly for others: see ``HangPolicy``.
+        A short search waits for one step of each rule less than its limit, and hardly at all for others: see
+        ``HangPolicy``.
         """
         if stall.hangs():
             return self._crashes.is_running(child.journal)
@@ -527,7 +528,7 @@ class WorkerPool:
         self._merged.end_report(worker.number, counters.runs, counters.steps, bucket)
 
     def _release_edges(self) -> None:
-        """Have edges that a process saw but did not report count as new again: nobody knows how it reached them.
+        """Have edges that a process saw but did not report count as new again: how it reached them is lost.
 
         Edges that were about to be reported are seen all the same, and are reported again by the others.
         """

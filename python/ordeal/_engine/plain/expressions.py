@@ -23,7 +23,7 @@ from ordeal._base.limits import ITEMS_MAX
 from ordeal._base.python_source import NoSourceError, SourceWriter, leads_to, public_module
 from ordeal._base.regular_file import read_whole
 
-#: What no report should need.
+#: More than any report should need.
 _FOREIGN = frozenset({"ordeal", "hypothesis", "pytest", "_pytest"})
 
 
@@ -51,7 +51,7 @@ class Definitions:
         key = (module, name)
         if key in self._known:
             return self._known[key]
-        self._known[key] = None  # what refers to itself by others is refused
+        self._known[key] = None  # what refers to itself through others is refused
         defined = [each for each in self._body(module) if isinstance(each, ast.ClassDef | ast.FunctionDef)]
         node = next((each for each in reversed(defined) if each.name == name), None)
         if node is None:
@@ -229,7 +229,7 @@ class Expressions:
                     self.learn(item, expression.join([], f"{expression.text}[{key!r}]"), depth + 1)
 
     def learn_text(self, value: str | bytes, expression: Expression) -> None:
-        """Remember what gave a text of the code under test, if it is long enough to be no other one by chance."""
+        """Remember what gave a text of the code under test, if it is too long to equal another text by chance."""
         if expression.is_target and len(value) >= 8:
             self._texts[id(value)] = _Known(value, expression)
 

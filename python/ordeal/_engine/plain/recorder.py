@@ -46,7 +46,7 @@ class Operation:
     """One statement of the plain program.
 
     ``variable`` names its result; empty for a statement. ``raised`` is the exception that it raised. ``looks_only``
-    marks what changes nothing, as far as one can tell, such as what an invariant does.
+    marks what seems to change nothing, such as what an invariant does.
     """
 
     number: int
@@ -463,7 +463,7 @@ class Recorder:
     ) -> Operation:
         number = len(self.operations)
         if number >= 5_000:
-            self.refuse("the test makes more than 5000 calls")  # more are no report that anybody reads
+            self.refuse("the test makes more than 5000 calls")  # a report with more would not be read
         variable = "" if is_statement else self._variable(named)
         operation = Operation(
             number,

@@ -17,7 +17,7 @@ from typing import Any, override
 
 from ordeal._engine.execution.operators import SIGNS
 
-#: The name of the recorder in a rewritten module. Nobody else has it.
+#: The name of the recorder in a rewritten module, which no program uses.
 RECORDER = "__ordeal_recorder__"
 #: Functions that look at the frame of their caller.
 _FRAME_READERS = frozenset({"super", "locals", "globals", "vars", "dir", "eval", "exec"})
@@ -227,7 +227,7 @@ class Rewriter(ast.NodeTransformer):
             item.context_expr = self._call("context", item.context_expr)
         return node
 
-    # Annotations are no part of what runs, and patterns have no calls.
+    # Annotations do not run, and patterns have no calls.
 
     @override
     def visit_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> ast.AST:

@@ -21,7 +21,7 @@ from ordeal._engine.execution.recorder import ADDRESS
 from ordeal._engine.isolation.child import Limits, call_in_fork
 from ordeal._engine.plain.program import Program
 
-#: What lies here is not a place of the program: its own path may name ordeal as well.
+#: Files here are not places of the program: its own path may name ordeal as well.
 OWN_FOLDER = f"{Path(__file__).parents[2]}{os.sep}"
 
 

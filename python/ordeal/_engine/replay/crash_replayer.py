@@ -136,7 +136,7 @@ def _is_idle(record: _native.JournalRecord) -> bool:
 class ProcessStall:
     """Detects that a process makes no progress. A step may take ``limit`` seconds, 0 or less for no limit.
 
-    Only time in which somebody looks counts, so a machine that stops for a while makes nothing hang.
+    Only time between regular looks counts, so a host that stops for a while makes nothing hang.
     """
 
     def __init__(self, journal: mmap, limit: float) -> None:

@@ -205,7 +205,7 @@ def _changed(trace: Trace, ran: list[TraceStep], cls: type, error: BaseException
         drawn_alike = number == len(recorded) or before.draws == now.draws
         if _values(before) != _values(now) or not drawn_alike:
             return f"step {number} ran as {step_text(replace(now, result=''))}, the trace has {step_text(before)}"
-    # Without the assertion that failed, a program passes that nobody has repaired.
+    # Without the assertion that failed, an unrepaired program passes.
     is_same = not trace.machine or trace.machine == source_digest(cls)
     return "" if is_same or error is not None else "it passes; the machine changed since"
 

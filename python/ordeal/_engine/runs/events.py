@@ -53,7 +53,7 @@ class Progress(Event, tag="progress", frozen=True):
 
 
 class NewEdges(Event, tag="new_edges", frozen=True):
-    """New code was reached. Where it comes thick and fast, one event stands for all that one moment brought."""
+    """New code was reached. When much is new at once, one event stands for all of it."""
 
     runs: Count
     edges: Count

@@ -21,7 +21,7 @@ from ordeal.errors import ConfigError
 RUNS_PATH = ".ordeal/runs"
 LATEST = "latest"
 EVENTS, STATUS, RESULT = "events.ndjson", "status.json", "result.json"
-#: What a session and the reports of it write; anything else in the folder of a run is somebody else's and stays.
+#: What a session and the reports of it write; anything else in the folder of a run belongs to others and stays.
 _OWN_FILES = (EVENTS, STATUS, RESULT, "report.html")
 #: More than any session writes.
 EVENTS_BYTES_MAX = 32 * 2**20
@@ -78,7 +78,7 @@ def prune(runs: Path, keep: int, own: Path) -> None:
 
 
 def goes_on(status: RunStatus | None) -> bool:
-    """Return whether the process of a run that was under way is there, whoever started it."""
+    """Return True if the process of a run that was under way still exists, no matter which user started it."""
     if status is None or status.state != "running" or status.pid <= 0:
         return False
     try:

@@ -198,7 +198,7 @@ class Checkpoints:
     def take_on_the_way(self, run: RunContext, steps: int, seconds: float) -> Snapshot | None:
         """Copy the state to which ``run`` went back by its ``steps`` in some ``seconds``, if that pays.
 
-        A run that stepped back may do so again, and then needs not go there once more.
+        A run that stepped back may do so again, and then need not repeat the way there.
         """
         return self._copied(run) if self._pays(steps, seconds) else None
 
@@ -353,7 +353,7 @@ class Checkpoints:
     # -- fidelity -----------------------------------------------------------------------------------------------------
 
     def is_check_due(self) -> bool:
-        """Return True if to check the run from a kept state that has just ended. Counts it."""
+        """Count the run from a kept state that has just ended; return True if it should be checked."""
         return self._policy.check_copy()
 
     def check(
@@ -385,7 +385,7 @@ class Checkpoints:
             self.distrust("a run", "went another way than the same steps from a fresh machine")
 
     def distrust(self, what: str, did: str) -> None:
-        """Keep no more states, because ``what`` came from one and ``did`` what it should not have done."""
+        """Stop keeping states, because ``what`` came from one and ``did`` something wrong."""
         if self._progress.kind == "copy":
             self.stop_copying(f"{what} from a copy {did}")
         elif self._progress.kind == "fork":

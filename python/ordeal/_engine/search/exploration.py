@@ -78,7 +78,7 @@ class Exploration(SearchListener):
 
     def run_made(self) -> None:
         """Read the sources early, but not before the runs that find most bugs."""
-        # Reading the sources of a package takes some milliseconds. Later, somebody may have edited them.
+        # Reading the sources of a package takes some milliseconds. Later, they may have been edited.
         if monotonic() - self._started > 0.1:
             self._search.setup.trace_builder.read_sources()
         if self._settings.progress is not None:

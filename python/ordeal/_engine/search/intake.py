@@ -30,7 +30,7 @@ class SearchListener:
     """The owner of a search: a process that explores alone, or a worker among others."""
 
     def begin(self) -> None:
-        """Called before the first run, to pass on what others know. What it replays is hidden."""
+        """Called before the first run, to pass on what others know. Its replays are hidden from the search."""
 
     def between_runs(self) -> StoppedReason | None:
         """Called before each run; returns why the search must end now, if it must."""
@@ -50,7 +50,7 @@ class SearchListener:
 
 
 class Taken(NamedTuple):
-    """A failure of a run, as it was taken: by ``bucket``, and ``seen_in`` another if its confirmation names it better.
+    """A failure of a run: its ``bucket``, and ``seen_in`` another if its confirmation names it better.
 
     ``goes_on`` says that the run may continue without the step that failed; ``is_slow`` that the failure takes long.
     """

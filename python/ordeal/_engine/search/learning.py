@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 #: The program may have replaced that of the builtins in a step.
 _count = len
 
-#: What aids cost, by profiles of five libraries on a busy machine: a step of a replay that observes comparisons takes
-#: as long as three others, in the time of an event two characters are read for their constants, and a function is
-#: rewritten in that of 500 events and 3 for each character.
+#: What aids cost, by profiles of five libraries on a busy machine. A step of a replay that observes comparisons takes
+#: as long as three others. In the time of an event two characters are read for their constants. To rewrite a function
+#: takes as long as 500 events and 3 for each character.
 OBSERVED_STEPS = 3
 REPLAYED_STEPS = 25  # before the length of the replay is known
 CHARS_OF_EVENT = 2
@@ -47,7 +47,7 @@ class Learning(RunListener, ForkedRunListener):
     """Receives each step of the runs of one search, from this process or forked ones, and reports to the session.
 
     Attributes:
-        has_new_features: whether the current run has brought something new, besides larger numbers: they have no end.
+        has_new_features: whether the current run has brought something new, besides larger numbers: these never end.
         on_the_way: the state to which the current run went back last, if it was copied.
     """
 
@@ -297,7 +297,7 @@ class Comparisons:
         self._chars: int | None = None  # of the function to rewrite next; None for a replay
 
     def price(self) -> int | None:
-        """Return the price of the next function, or of a replay; None while runs try what the latest one showed.
+        """Return the price of the next function, or of a replay; None while runs try what the latest replay showed.
 
         The first thing to buy is finding the functions.
         """

@@ -21,7 +21,7 @@ class Aid(Protocol):
         """Return about what the next piece costs; None if there is nothing to buy now."""
 
     def buy(self) -> int:
-        """Do what the price was asked for; return what it cost."""
+        """Do the piece whose price was asked; return what it cost."""
 
 
 class Ledger:

@@ -13,7 +13,8 @@ from types import ModuleType
 from ordeal._base.limits import LISTED_MAX
 from ordeal._engine.isolation.working_folder import present_folder
 
-#: What is counted: only of these exact types is it certain that to ask for their size runs no code of the user's.
+#: The types that are counted: only for these exact types is it certain that asking for the size runs no code of the
+#: user's.
 _CONTAINERS = frozenset({dict, list, set, deque, OrderedDict, defaultdict})
 _CACHE = type(lru_cache(lambda: None))
 _CLASSES = frozenset({type, ABCMeta})

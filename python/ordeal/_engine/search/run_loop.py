@@ -181,7 +181,7 @@ class RunLoop:
         # The latest state from which the run can go on, if any.
         start = self._learning.on_the_way
         if start is None or start.steps > session.prefix_left:
-            self._learning.on_the_way = None  # steps that led there are taken back as well
+            self._learning.on_the_way = None  # steps that led there are undone as well
             snapshot = self._checkpoints.copy_of(spec.checkpoint)
             start = KeptState(snapshot, spec.prefix_steps) if snapshot is not None else None
         began = monotonic()
@@ -296,7 +296,7 @@ class Sample:
         self._next = 1
 
     def takes(self, run_id: int, kept: list[Any]) -> bool:
-        """Return True if to keep a run, after making room for it: every second of too many goes."""
+        """Return True if this run should be kept. Make room for it first: of too many, every second one is dropped."""
         if run_id < self._next:
             return False
         if len(kept) >= KEPT_MAX:

@@ -11,7 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine
 
 from ordeal._engine.execution.own_names import own_names
 
-#: The most attributes that are read after each step, and how many objects lie between the machine and one of them.
+#: The most attributes that are read after each step, and the most objects between the machine and one of them.
 PATHS_MAX = 32
 DEPTH_MAX = 3
 SIZED = (bool, int, float, str, bytes, bytearray, list, tuple, dict, set, frozenset, deque)

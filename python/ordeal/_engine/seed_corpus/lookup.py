@@ -75,7 +75,7 @@ def _hint(name: str, saved: Sequence[_SavedSeed]) -> str:
 
 
 def _read(paths: Sequence[Path]) -> Iterable[_SavedSeed]:
-    """Yield the files that can be read; what is wrong with others, a replay of them says."""
+    """Yield the files that can be read; a replay of the others says what is wrong with them."""
     for path in paths:
         with suppress(OrdealError):
             trace = Trace.load(path)

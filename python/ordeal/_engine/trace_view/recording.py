@@ -16,7 +16,7 @@ from ordeal._engine.execution.class_path import is_trusted
 from ordeal._engine.trace_view.view import TraceView
 from ordeal._engine.trace_view.watch import lanes_of
 
-#: How long the computation of likelihoods may take; with it, the process may take that much longer.
+#: Seconds that the computation of likelihoods may take; the process may take that much longer with it.
 LIKELIHOOD_SECONDS = 5.0
 
 

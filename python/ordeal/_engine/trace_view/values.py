@@ -22,7 +22,7 @@ from ordeal._native import monotonic
 
 #: Code of the user's that shows a state may take this long for all of it, after each step.
 SECONDS_MAX = 0.5
-#: A collection of so few plain values, and so short, is shown on one line.
+#: A collection with at most this many plain values, and this short, is shown on one line.
 SHORT_ITEMS, SHORT_CHARS = 12, 72
 #: The method with which a machine says itself what there is to see.
 HOOK = "view_state"
@@ -62,7 +62,7 @@ class StateReader:
         return found, types, walk.aliases
 
     def is_plain(self, machine: RuleBasedStateMachine) -> bool:
-        """Return True if to find out what there is to see runs no code of the program: it has no hook for that."""
+        """Return True if looking at the state runs no code of the program: the machine has no hook for that."""
         kind = type(machine)
         return not (
             hasattr(kind, HOOK)
@@ -227,7 +227,8 @@ class _Parts(_Walk):
 def sketch(reader: StateReader, machine: RuleBasedStateMachine) -> int:
     """Return a number that is equal for equal states, in every process."""
     walk = _Parts()
-    # To limit the time takes a good part of it. Without a hook, only texts of objects run code of the program.
+    # The time limit itself takes a good part of the time. Without a hook, only texts of objects run code of the
+    # program.
     if reader.is_plain(machine):
         reader.walk(walk, machine)
     else:

@@ -79,7 +79,7 @@ class Variation(msgspec.Struct, array_like=True, frozen=True):
 
 
 class LaneEvent(msgspec.Struct, array_like=True, frozen=True):
-    """What happened in the lane of a task or a node, the lane ``to`` which it led, and in which step, 0 for none."""
+    """What happened in the lane of a task or a node: the lane ``to`` which it led, and the step, 0 for none."""
 
     lane: str
     text: str

@@ -27,7 +27,7 @@ from ordeal.faults import Fault
 from ordeal.simulate.errors import SimulationError
 from ordeal.simulate.runtime.decisions import Decided
 
-#: For which task or node something was decided, what, where, and in which step of a machine, 0 for none.
+#: A decision: for which task or node, what, where, and in which step of a machine, 0 for none.
 Decision = tuple[str, str, str, int]
 
 

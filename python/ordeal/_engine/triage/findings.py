@@ -179,7 +179,7 @@ class Findings:
         return Confirmation.FLAKY if finding.flaky else Confirmation.CONFIRMED
 
     def shorten(self, known: Finding, finding: Finding) -> bool:
-        """Have ``known`` be a later ``finding`` of its bucket, if that is shorter and fails each time as well."""
+        """Replace ``known`` by a later ``finding`` of its bucket, if that is shorter and fails each time as well."""
         if known.flaky or known.outside or len(finding.tape) >= self._tried.get(known.bucket, len(known.tape)):
             return False
         self._tried[known.bucket] = len(finding.tape)
@@ -190,7 +190,7 @@ class Findings:
         return known.replace_by(finding)
 
     def suspect(self, finding: Finding, met: Container[str] = ()) -> Confirmation:
-        """Keep what is suspected to hang, as far as the search could wait; whether it does is seen after the search."""
+        """Keep a step suspected of hanging, since the search cannot wait longer; triage decides after the search."""
         if len(self) >= BUCKETS_MAX:
             return Confirmation.DROPPED
         if self.count(finding.bucket, met):

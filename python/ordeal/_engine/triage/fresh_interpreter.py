@@ -203,7 +203,7 @@ def main(path: Sequence[str]) -> None:
     settings = ReplaySettings(**json.loads(requests.readline()))
     sys.path[:] = path
     sys.argv[:] = settings.arguments
-    # Once nobody is left to read the answers, this ends, and the reaper of its fork with it.
+    # Once no process is left to read the answers, this ends, and the reaper of its fork with it.
     _native.die_with(settings.parent, group=True)
     hanging = 0
     for number, line in enumerate(requests):

@@ -334,7 +334,7 @@ def _shrink(
 def _resists(replayer: Replayer, finding: Finding) -> bool:
     """Return True if the first candidates all fail to shrink it: most seeds were shrunk before they were saved."""
     shrinker = _native.Shrinker(finding.tape)
-    # So few candidates show whether a seed was shrunk before.
+    # This many candidates show whether a seed was shrunk before.
     for _ in range(64):
         candidate = shrinker.candidate()
         if candidate is None:

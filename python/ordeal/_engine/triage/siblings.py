@@ -31,7 +31,7 @@ class Family(msgspec.Struct):
 
     @property
     def is_large(self) -> bool:
-        """Whether it is rather one mistake that shows in many ways."""
+        """Return True if these are probably one bug with many symptoms."""
         return self.size >= MANY
 
 

@@ -89,7 +89,7 @@ class _FindingInTriage(msgspec.Struct):
     seconds: float  # its time limit
     family: Family | None = None  # if another member of it is shrunk first
     shorter: _native.Tape | None = None
-    is_shrunk: bool = False  # nobody need shrink it, unless the shorter tape shows nothing here
+    is_shrunk: bool = False  # it need not be shrunk, unless the shorter tape shows nothing here
     failure: Failure | None = None
     is_refuted: bool = False  # it was suspected to hang, and does not
 
@@ -293,7 +293,7 @@ class Triage:
         return finding.is_timeout and finding.seed is None and self._setup.driver.limits.is_short
 
     def _was_lost(self, each: _FindingInTriage) -> bool:
-        """Return True if it is not a failure: a process was killed, from outside or for memory, or a step is slow."""
+        """Return True if it is not a failure: its process was killed from outside or for memory, or a step is slow."""
         if each.is_refuted:
             what = error_message(each.finding.error).partition(" timed out")[0]
             self._listener.note(

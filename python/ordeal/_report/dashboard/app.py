@@ -39,9 +39,9 @@ Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 
 class Guard:
-    """Stands before the application: refuses who has no token, comes by another name, or wants to change something.
+    """Refuses requests without the token, with another Host name, or that would change something.
 
-    A page of somebody else may have its own name lead to this machine. A browser then still sends that name as Host.
+    A foreign page may make its own host name resolve to this computer. A browser then still sends that name as Host.
     """
 
     def __init__(self, inner: Application, token: str, port: int) -> None:

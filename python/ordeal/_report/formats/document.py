@@ -115,7 +115,7 @@ def faults_of(finding: Finding) -> list[str]:
 
 
 def details(finding: Finding) -> list[str]:
-    """Return what is to be said of a failure besides its headline and its program."""
+    """Return the details of a failure besides its headline and its program."""
     place = finding.get("place") or {}
     shown = []
     for word, at in (("At", place.get("at")), ("Raised at", place.get("raised_at"))):

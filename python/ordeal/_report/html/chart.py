@@ -11,7 +11,7 @@ from typing import Any
 from ordeal._base.formatting import short_names
 from ordeal._base.limits import ROWS_MAX
 
-#: No eye distinguishes more points than this.
+#: More points than this cannot be distinguished.
 POINTS_MAX = 160
 _WIDTH, _HEIGHT = 900, 300
 #: Where the curve is drawn, right of and above the figures of the axes.

@@ -42,7 +42,7 @@ def highlighted(text: str, *, first: int = 0, mark: int = 0) -> Any:
     return markup("\n".join(numbered))
 
 
-#: So much text a trace may take on the page before its steps get brief.
+#: Characters that a trace may take on the page before its steps are shortened.
 BUDGET_CHARS = 400_000
 
 Row = Mapping[str, Any]
@@ -291,7 +291,7 @@ def _marks(step: StepView, decided: bool) -> list[dict[str, str]]:
 
 
 def _few(marks: Sequence[dict[str, str]]) -> list[dict[str, str]]:
-    """Return the marks with those of no colour as one."""
+    """Merge the marks that have no colour."""
     plain = [mark["text"] for mark in marks if not mark["kind"]]
     coloured = [mark for mark in marks if mark["kind"]]
     return [*coloured, *([{"kind": "", "text": ", ".join(plain)}] if plain else [])]

@@ -30,7 +30,7 @@ from ordeal._tools.compare.seen import Answer, SeenRun, SeenStep
 from ordeal.errors import MachineError, OrdealError
 from ordeal.explore import Explorer
 
-#: What is new is found in the first runs of a search: several short ones draw more that differs than a long one.
+#: The first runs of a search find most that is new: several short searches draw more variety than a long one.
 SEARCHES = 4
 
 

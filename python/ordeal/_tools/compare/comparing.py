@@ -51,7 +51,8 @@ class Version:
         """
         request |= {"path": [*map(str, self.paths), *sys.path], "other_folder": self.other_folder}
         request["trusted"] = is_trusted(request["class"])
-        # What is ordered by hashes has the same order in both versions. A release may be of what ordeal itself imports.
+        # A fixed hash seed gives sets the same order in both versions. A release may be of a package that ordeal itself
+        # imports.
         environment = {**os.environ, "PYTHONHASHSEED": "0", "PYTHONPATH": str(self.paths[0])}
         try:
             data = answer_of(

@@ -1,4 +1,4 @@
-"""What the doctor says: from what was counted to checks, each with a status, a message and what to do."""
+"""Turns the counts of an examination into checks, each with a status, a message and what to do."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from ordeal.result.parts import RUNS_TO_REMARK, unused_remark
 
 Status = Literal["ok", "warning", "error"]
 
-#: So few runs say nothing about a rule.
+#: Fewer runs than this say nothing about a rule.
 RUNS_MIN = 50
-#: What this many runs do not reach, only a change will.
+#: What this many runs do not reach needs a change of the machine.
 RUNS_MANY = 20_000
-#: Of fewer calls, a share says nothing.
+#: With fewer calls, a share says nothing.
 _CALLS_MIN = 20
 #: What takes this share of the time, and this many seconds each time, is worth a look.
 _SLOW_SHARE, _SLOW_SECONDS = 0.5, 0.001
 #: So is what waits for this many seconds each time.
 _LONG_SECONDS = 0.01
-#: Exceptions that no program raises to say something.
+#: Exceptions that no program raises on purpose.
 _MISTAKES = frozenset(
     {"AssertionError", "AttributeError", "NameError", "RecursionError", "TypeError", "UnboundLocalError"}
 )
@@ -126,7 +126,7 @@ def _rules(rules: Sequence[Mapping[str, Any]], runs: int) -> Iterator[Advice]:
 def _swallowed(rules: Sequence[Mapping[str, Any]], runs: int) -> Iterator[Advice]:
     for rule in rules:
         for kind, count in rule["swallowed"].items():
-            # What the program says no with may be all that it says until a search is deep.
+            # Until a search is deep, refusals may be all that the program answers.
             always = runs >= RUNS_TO_REMARK and count >= max(_CALLS_MIN, rule["starts"])
             if kind in _MISTAKES or always:
                 message = (
@@ -185,7 +185,7 @@ def _copies(result: Mapping[str, Any], copies: Sequence[Mapping[str, str]]) -> I
 
 
 def _speed(examined: Examined) -> Advice:
-    """Say how fast it is, and what takes the time; a rule or invariant that takes most of it is worth a look."""
+    """Report the speed, and any rule or invariant that takes most of the time."""
     result = examined["result"]
     seconds, runs = max(result["seconds"], 1e-9), result["total_runs"]
     kinds = [("rule", each) for each in examined["rules"]] + [("invariant", each) for each in examined["invariants"]]

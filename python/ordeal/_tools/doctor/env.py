@@ -1,4 +1,4 @@
-"""What there is here: versions, what the system lets ordeal do, what a simulation refuses, and what is switched."""
+"""Describes the environment: versions, what the system allows, what a simulation refuses, the switches that are set."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Environment(msgspec.Struct, frozen=True):
 
 
 def environment() -> Environment:
-    """Return what there is in this process."""
+    """Return the environment of this process."""
     return Environment(
         versions=versions_now(),
         system={

@@ -20,10 +20,10 @@ from ordeal._tools.doctor.env import pytest_plugins
 from ordeal.config.options import DEFAULT_PATH
 from ordeal.config.settings_file import OrdealConfig
 
-#: How long and how far a class is examined: with what follows, in about five seconds.
+#: Limits in time and runs of examining a class: with what follows, about five seconds.
 SECONDS = 2.0
 RUNS = 1000
-#: How far where it is compared with itself; a slow machine makes fewer runs.
+#: Runs when a class is compared with itself; a slow machine makes fewer.
 SHORT_RUNS = 60
 
 
@@ -67,7 +67,7 @@ def _examined(
 
 
 def environment(config: OrdealConfig, folder: Path) -> Iterator[Advice]:
-    """Yield what the machine offers."""
+    """Yield checks of this computer and its settings."""
     cores, workers = os.cpu_count() or 1, config.explorer.workers
     if workers > 2 * cores:
         yield Advice("workers", "warning", f"{workers} workers on {cores} cores", "leave `workers` out: one per core")

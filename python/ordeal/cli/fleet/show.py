@@ -1,4 +1,4 @@
-"""``ordeal fleet``: what the members of a fleet do, from the store alone, and an end to all."""
+"""``ordeal fleet``: shows what the members of a fleet do, read from the store alone, or stops them."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ _KINDS = {"dead": ("DEAD", "DEAD?"), "uncovered": ("UNCOVERED",)}
 
 
 def run(flags: ChimpFlags) -> int:
-    """Print what no test notices. Return 0, or 1 when there is any of a kind that is to fail."""
+    """Print the nodes that no test notices. Return 1 if any is of a kind that ``--fail-on`` names, otherwise 0."""
     fails = _kinds(flags.fail_on)
     tests, exclude = _split(flags.words)
     folder = Path.cwd()

@@ -29,7 +29,7 @@ from ordeal.errors import ConfigError, OrdealError
 
 
 def run(words: Mapping[str, Any]) -> int:
-    """Close survivors. Return the exit code: 0 when there is a test of each, 1 when there is one without."""
+    """Close survivors. Return the exit code: 0 if each has a test now, otherwise 1."""
     refuse_options_of_others("kill", words)
     given = with_settings(words)
     _, *names = given.paths
@@ -67,7 +67,7 @@ def run(words: Mapping[str, Any]) -> int:
 
 
 def _survivors(paths: Sequence[str], exclude: Sequence[str]) -> tuple[list[Source], list[Mutant]]:
-    """Return what survived the last run, in the files that are named if any are; the first of each line first."""
+    """Return the survivors of the last run, in the named files if any; one of each line comes first."""
     saved = load(Path.cwd())
     if saved is None:
         raise ConfigError("no saved run has survivors to close", hint="run `ordeal mutate` first, or name an id")

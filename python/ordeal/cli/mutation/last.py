@@ -77,7 +77,7 @@ def _apply(saved: Saved, word: str, _given: Mapping[str, Any]) -> int:
 
 
 def _refuse_other_text(source: Source, mutant: Mutant) -> None:
-    """Refuse what no operator makes of this file: the record of a run may come with a project, from anybody."""
+    """Refuse a change that no operator makes of this file: the record of a run may come from a stranger."""
     made = {(each.start, each.end, each.replacement) for each in mutants_of(source, [mutant.operator])}
     if (mutant.start, mutant.end, mutant.replacement) not in made:
         raise ConfigError(
@@ -181,7 +181,7 @@ VERBS: dict[str, Callable[[Saved, str, Mapping[str, Any]], int]] = {
 
 
 def doctor(given: MutateOptions, sources: Sequence[Source]) -> int:
-    """Run the tests without a mutant, and say what they are good for. Return 1 if something is to be mended, else 0.
+    """Run the tests without a mutant, and report which of them can judge. Return 1 if something needs fixing, else 0.
 
     Raises:
         NoVerdictError: they cannot judge at all.

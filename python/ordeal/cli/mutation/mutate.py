@@ -1,4 +1,4 @@
-"""``ordeal mutate``: breaks a program in many places, one at a time, and says which breaks no test notices."""
+"""``ordeal mutate``: breaks a program in many places, one at a time, and reports which breaks no test notices."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def _by_tests(
     workers: int,
     left_out: dict[str, int],
 ) -> Judgement:
-    """Judge mutants by the tests of pytest, or say again what they said when all was as it is now."""
+    """Judge mutants by the tests of pytest, or repeat the saved verdicts if nothing has changed."""
     folder = Path.cwd()
     options = judging_options(given)
     settings = {name: getattr(given, name) for name in ("memory", "deselect_failing")}
@@ -157,7 +157,7 @@ def _by_tests(
 
 
 def _say_begun(judgement: Judgement) -> None:
-    """Say what the tests are without a mutant, and which plugins are switched off."""
+    """Report how the tests run without a mutant, and which plugins are switched off."""
     tests = counted(judgement.tests, "test")
     terminal.say(
         f"{tests} pass{'es' if judgement.tests == 1 else ''} without a mutant in {judgement.suite_seconds:.1f} s"
@@ -167,7 +167,7 @@ def _say_begun(judgement: Judgement) -> None:
 
 
 def _made(sources: Sequence[Source], operators: Sequence[str], paths: Sequence[str], folder: Path) -> list[Made]:
-    """Return what can be made of the files, in the parts of them that are named."""
+    """Return the mutants of the files, or of the named parts of them."""
     parts = {source.path: list[Target]() for source in sources}
     for target in targets_of(paths, folder):
         if target.path in parts:
@@ -260,13 +260,13 @@ def _exit_code(judgement: Judgement, given: MutateOptions) -> int:
     return int(any(gate is not None and (percent is None or percent < gate) for gate, percent in gates))
 
 
-#: How long it is silent where lines follow one another, while the tests run without a mutant.
+#: Seconds of silence before a line says how far the tests without a mutant are.
 _QUIET_SECONDS = 3.0
 _BAR = 20
 
 
 def progress_lines() -> Callable[[str], None]:
-    """Return what says how far something is, in a line, when it has been silent for three seconds."""
+    """Return a function that prints the progress as a line after three seconds of silence."""
     due = monotonic() + _QUIET_SECONDS
 
     def say(text: str) -> None:
@@ -290,7 +290,7 @@ class MutationProgress:
         self._say = progress_lines()
 
     def begin(self, text: str) -> None:
-        """Show how far the tests are that run without a mutant, before the first verdict."""
+        """Show how far the tests without a mutant are, before the first verdict."""
         if self._is_live:
             self._draw(f"{text}..."[: get_terminal_size().columns - 1])
         else:
@@ -311,12 +311,12 @@ class MutationProgress:
             terminal.say(f"  {self.text(now - self._first)}")
 
     def line(self, seconds: float, width: int) -> str:
-        """Return a bar, what became of how many, how many a second, and the time that is left."""
+        """Return a bar, the counts of verdicts, the speed, and the time that is left."""
         filled = self._done * _BAR // self._total
         return f"[{'#' * filled}{'-' * (_BAR - filled)}]  {self.text(seconds)}"[:width]
 
     def text(self, seconds: float) -> str:
-        """Return what became of how many, how many a second, and the time that is left."""
+        """Return the counts of verdicts, the speed, and the time that is left."""
         parts = [f"{self._done}/{self._total}"]
         parts += [f"{word} {self._counts[word]}" for word in WORDS if self._counts[word]]
         if seconds > 0 and self._done > 1:
@@ -337,7 +337,7 @@ class MutationProgress:
 
 
 def say_if_lost(why: str) -> None:
-    """Say that a run could not be kept, and why, if it could not."""
+    """Print why a run could not be kept, if it could not."""
     if why:
         terminal.say(f"this run cannot be kept in .ordeal/mutate: {one_line(why)}")
 
@@ -353,7 +353,7 @@ def _by_machines(
     workers: int,
     left_out: dict[str, int],
 ) -> Judgement:
-    """Judge mutants by machines, and keep what they said."""
+    """Judge mutants by machines, and keep their verdicts."""
     options = machine_options(given, workers)
     with closing(MutationProgress(len(mutants))) as progress:
         found = judge_with_machines(sources, mutants, options, folder=Path.cwd(), progress=progress.take)

@@ -1,4 +1,4 @@
-"""What the settings file says about mutation testing, where the command line says nothing; what pytest is given."""
+"""The settings of mutation testing, for options that the command line leaves out, and the arguments of pytest."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _OF_VERBS = {"kill_budget": "kill", "output": "kill", "reason": "accept"}
 
 
 def with_settings(given: Mapping[str, Any]) -> MutateOptions:
-    """Return what was given, with the section ``[mutations]`` in the place of defaults, and its ``targets``.
+    """Return the options given, completed from the section ``[mutations]`` and its ``targets``.
 
     Raises:
         ConfigError: the settings file is not valid, or the one that was named is not there.
@@ -31,7 +31,7 @@ def with_settings(given: Mapping[str, Any]) -> MutateOptions:
 
 
 def refuse_options_of_others(verb: str, given: Mapping[str, Any]) -> None:
-    """Refuse the options that go with another verb than this one, which is empty where mutants are judged.
+    """Refuse options that belong to another verb than this one, which is empty when mutants are judged.
 
     Raises:
         ConfigError: there is one.
@@ -54,7 +54,7 @@ def judging_options(given: MutateOptions) -> dict[str, Any]:
 
 
 def test_arguments(given: MutateOptions) -> list[str]:
-    """Return what pytest is given.
+    """Return the arguments of pytest.
 
     Raises:
         ConfigError: a quotation mark has no other.

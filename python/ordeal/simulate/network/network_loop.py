@@ -57,7 +57,7 @@ class SimulatedServer(asyncio.AbstractServer):
 
     @property
     def sockets(self) -> tuple[SimulatedSocket, ...]:
-        """What stands for the sockets of the server; none once it is closed."""
+        """The stand-ins for the sockets of the server; none once it is closed."""
         return () if self._is_closed else tuple(SimulatedSocket(self._loop, own=each) for each in self.addresses)
 
     def get_loop(self) -> asyncio.AbstractEventLoop:
@@ -432,7 +432,7 @@ class NetworkLoop(SystemLoop):
         return None
 
     def take_datagram(self, packet: bytes, sender: Address, source: str, host: str, port: int) -> None:
-        """Let a datagram arrive, if the network lets it through and somebody takes it."""
+        """Let a datagram arrive, if the network lets it through and an endpoint takes it."""
         if self.links.has_cuts and self.is_cut(source, host):
             return
         endpoint = self._endpoint_at(host, port)
@@ -442,7 +442,7 @@ class NetworkLoop(SystemLoop):
     # Sockets
 
     def listen(self, sock: SimulatedSocket) -> SimulatedServer:
-        """Take connections for a socket, until somebody accepts them."""
+        """Take connections for a socket, until the program accepts them."""
         assert sock.own is not None
         server = SimulatedServer(self, lambda: Inbox(self, sock), [network_address(sock.own)])
         self.servers.append(server)

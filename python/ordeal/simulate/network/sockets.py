@@ -144,7 +144,7 @@ class SimulatedSocket:
         return self._timeout
 
     def set_inheritable(self, inheritable: bool) -> None:
-        """Accept what a child process would be given: there is none."""
+        """Do nothing: no child process could inherit it."""
 
     def get_inheritable(self) -> bool:
         """Return False."""
@@ -177,7 +177,7 @@ class SimulatedSocket:
             self.stream.abort()
 
     def given_away(self) -> Any:
-        """Return the connection, which somebody else closes from now on.
+        """Return the connection, which the caller closes from now on.
 
         Raises:
             OSError: it is not connected.
@@ -227,7 +227,7 @@ class Inbox(asyncio.StreamReaderProtocol):
         self._listening = listening
 
     def connection_made(self, transport: Any) -> None:
-        """Remember the connection; where a socket listens, queue it, and wake one who waits for it."""
+        """Remember the connection; where a socket listens, queue it, and wake one waiter."""
         super().connection_made(transport)
         if self._listening is None:
             return

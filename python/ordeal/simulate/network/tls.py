@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 _REAL_WRAP_BIO = ssl.SSLContext.wrap_bio
-# What is said of a connection: what it would be with a service that speaks TLS.
+# What ``get_extra_info`` reports: as with a service that speaks TLS.
 _VERSION, _CIPHER = "TLSv1.3", ("TLS_AES_256_GCM_SHA384", "TLSv1.3", 256)
 
 

@@ -318,7 +318,7 @@ class StreamTransport(transports._FlowControlMixin):
             self._relieve_peer()
 
     def drop(self) -> None:
-        """End the connection without telling anybody."""
+        """End the connection without notifying either side."""
         self._is_closing = self._is_lost = True
 
     def is_closing(self) -> bool:
@@ -326,7 +326,7 @@ class StreamTransport(transports._FlowControlMixin):
         return self._is_closing
 
     def get_protocol(self) -> asyncio.BaseProtocol:
-        """Return who gets what arrives."""
+        """Return the protocol that gets what arrives."""
         return self._protocol
 
     def set_protocol(self, protocol: asyncio.BaseProtocol) -> None:

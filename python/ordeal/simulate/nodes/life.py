@@ -1,4 +1,4 @@
-"""One life of a node, from its start to its crash: what of it may run now, what is held back, and its clock."""
+"""One life of a node, from its start to its crash: which callbacks may run now, which are held back, and its clock."""
 
 from __future__ import annotations
 

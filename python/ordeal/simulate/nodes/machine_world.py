@@ -142,7 +142,7 @@ class WorldLoop(MachineLoop):
             self.open()
             loop: SimulationLoop = self._loop
             if getattr(coroutine, "cr_code", None) in self._awaited:
-                # Nobody cancels what the test itself waits for, but what it starts meanwhile.
+                # What the test itself waits for is never cancelled; what it starts meanwhile may be.
                 return self._watched(lambda: loop.run_until_complete(self._client(coroutine)), has_main=True)
             self._watched(lambda: self._operate(loop, coroutine))
         except BaseException:

@@ -27,7 +27,7 @@ WITHIN_S = 60.0
 type Condition = Callable[[], object]
 
 
-#: Somebody waits for a condition.
+#: A coroutine that waits for a condition.
 type _Wait = tuple[Condition, asyncio.Future[bool]]
 
 
@@ -289,7 +289,7 @@ class World(_native.WorldState):
         self._waits = tuple(each for each in self._waits if each is not wait)
 
     def state_lines(self) -> list[str]:
-        """Return what is not as usual with the nodes and their links, for people."""
+        """Return, as text, what is unusual about the nodes and their links."""
         down = [node.name for node in self._nodes.values() if not node.is_up]
         paused = [node.name for node in self._nodes.values() if node.is_up and node.life.is_paused]
         cuts = [f"{source or 'the test'} to {target or 'the test'}" for source, target in self._links.cuts()]

@@ -1,1 +1,1 @@
-"""What lies outside of a simulated run, and what is declared of it: the answers of web services and child processes."""
+"""The outside of a simulated run, as the test declares it: the answers of web services and child processes."""

@@ -18,8 +18,8 @@ KINDS: Final = (
 )
 ORDER, STALL, ARRIVAL, CANCEL, PACKET, CUT, DATAGRAM, DISK, SILENCE = range(9)
 
-#: The site of the decision after how many callbacks of an operation the next rule of a machine begins, by its value:
-#: None for when the operation has ended, which is the usual.
+#: After how many callbacks of an operation the next rule of a machine begins, by the value of the decision: None for
+#: when the operation has ended, which is the usual. The site of that decision.
 OVERLAP = "rule"
 HEAD_STARTS: Final = (None, 1, 3, 10, 30, 100)
 
@@ -42,7 +42,7 @@ class DecisionSource(Protocol):
         """Return a value from 0, which is nothing special, to below ``bound``."""
 
     def decide_evenly(self, kind: int, actor: int, site: int, bound: int) -> int:
-        """Return such a value for what a run meets seldom: values above 0 are frequent, and equally likely."""
+        """Return such a value for rare events: values above 0 are frequent, and equally likely."""
 
     def event(self, what: int) -> None:
         """Note that something happened."""
@@ -63,7 +63,7 @@ def name_of(key: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """One decision whose value is not 0: what kind, who, where, the how-manieth time there, and the value."""
+    """One decision whose value is not 0: its kind, actor, site, the count of decisions there before, and the value."""
 
     kind: str
     actor: str

@@ -15,7 +15,7 @@ from ordeal.simulate.runtime.decisions import Decided, name_of
 from ordeal.simulate.runtime.loop import TIMERS, SimulationLoop
 from ordeal.simulate.runtime.sites import UNKNOWN, innermost_site
 
-#: What a report has of each kind, at most: it is to fit a screen.
+#: The most of each kind in a report, which should fit a screen.
 _EVENTS_MAX, _LINES_MAX = 12, 5
 
 

@@ -1,6 +1,6 @@
 """Finds operations that wait until their time-out in the calm phase, though what they wait for is there.
 
-A timeout hides that nobody wakes the caller: the program tries again, and goes on. What comes next shows the
+A time-out hides that nothing wakes the caller: the program tries again, and goes on. What comes next shows the
 difference: the same call from the same place, with the same arguments, goes through at once,
 though nothing else has run in between and no other operation is left that could have had what was waited for.
 """

@@ -92,7 +92,7 @@ class TapeSchedule:
         return value
 
     def tell_strike(self, kind: str, node: str) -> None:
-        """Say that a fault strikes a node, which was decided before."""
+        """Report that a fault strikes a node, as was decided before."""
         if self._tell is not None:
             self._tell("", node, "", NOUNS[kind])
 
@@ -162,7 +162,7 @@ class MachineLoop(RuleLoop):
         return result
 
     def _fail(self, error: BaseException) -> None:
-        """Note that the run has failed, and, if anybody wants to know, what led to it."""
+        """Note that the run has failed, and for a listener, what led to it."""
         self._has_failed = True
         if self._examination is not None:
             found = self._examination.found(self._loop, failure=error)

@@ -31,7 +31,7 @@ from ordeal.simulate.runtime.faults import (
     strike_step,
 )
 
-#: As what a decision of each kind counts.
+#: The noun under which a decision of each kind counts.
 NOUNS = {
     "order": "change of order",
     "stall": "stall",
@@ -67,7 +67,7 @@ def needed_text(decided: Sequence[Decided]) -> str:
 
 
 def noun_of(decision: Decided) -> str:
-    """Return as what a decision counts; empty for a detail of another."""
+    """Return the noun under which a decision counts; empty for a detail of another."""
     if decision.site == OVERLAP:
         return "overlap"
     return "" if decision.site in (LENGTH, MANNER, TORN) else NOUNS[decision.kind]

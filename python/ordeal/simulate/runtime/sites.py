@@ -159,7 +159,7 @@ async def _coroutine() -> None: ...
 def _step_types() -> frozenset[type]:
     """Return the types of what a coroutine awaits of an asynchronous generator, and of ``__await__``.
 
-    They name what they go on with to nobody but the garbage collector, to which it comes first.
+    Only the garbage collector can read what they go on with: it is their first referent.
     """
     coroutine = _coroutine()
     steps = (_generator().asend(None), _generator().athrow(GeneratorExit), coroutine.__await__())
@@ -188,12 +188,11 @@ def locals_of(frame: FrameType) -> dict[str, Any]:
     """Return the variables of a frame by their names, in a table that the frame knows nothing of.
 
     Python 3.12 keeps the table that ``f_locals`` is: what is in it would live as long as the frame, though the program
-    drops it, and the table would count as somebody who refers to it. So that one is emptied again.
+    drops it, and the table would count as a reference to it. So that one is emptied again.
     """
     kept = frame.f_locals
     found = dict(kept)
-    # Who refers to the table of a frame that the program has never asked for: the frame, who reads it, and the
-    # call.
+    # The references to the table of a frame that the program has never asked for: the frame, its reader, and the call.
     if type(kept) is dict and frame.f_code.co_flags & CO_OPTIMIZED and sys.getrefcount(kept) == 3:
         kept.clear()
     return found

@@ -74,7 +74,7 @@ async def _run_sync(
 
 #: How long a step may take, in real seconds; it is ended at twice that time at most.
 STEP_S_MAX = 10.0
-#: Modules of debuggers, and the one that asks for each object who refers to it.
+#: Modules of debuggers, and the one that looks for the referrers of each object.
 _EXCUSED = ("bdb", "pdb", "pydevd", "debugpy", "ordeal.simulate.runtime.waits")
 
 
@@ -166,7 +166,7 @@ class RunClock:
         return 0.0 if self.loop is None else self.loop.time()
 
     def sleep(self, seconds: float) -> None:
-        """Let time pass for all: who sleeps blocks the loop."""
+        """Let time pass for all: a task that sleeps blocks the loop."""
         if seconds < 0:
             raise ValueError("sleep length must be non-negative")
         if self.loop is not None:
@@ -309,9 +309,9 @@ _TASKS = {asyncio.Task, SimulationTask}
 
 
 def _is_forgotten(future: Any) -> bool:
-    """Return True if a future has an error that nothing has asked for, and that it does not keep for nobody.
+    """Return True if a future has an error that nothing has asked for.
 
-    Streams have one that they silence as they are freed.
+    The futures of streams, which silence it as they are freed, do not count.
     """
     return bool(future._log_traceback) and not any(
         issubclass(type(each), asyncio.StreamReaderProtocol) for each in gc.get_referrers(future)

@@ -22,7 +22,7 @@ _SHIELD = {code.co_name: code for code in asyncio.shield.__code__.co_consts if i
 
 
 class TaskRecord(_native.TaskState):
-    """What the loop knows of a task: where it was cancelled by a fault, and what is read at each of its steps."""
+    """What the loop knows of a task: where a fault cancelled it, and what is read at each of its steps."""
 
     __slots__ = ()
     life: Life | None
@@ -220,7 +220,7 @@ class Interruptions:
         return bool(self._cancels) and any(fault.strikes(name, is_client=is_client) for fault in self._cancels)
 
     def strikes_private(self) -> bool:
-        """Return True if it does not matter for a task of the test whether it is private."""
+        """Return True if private tasks of the test are struck like all others."""
         return any(fault.private for fault in self._cancels) or all(fault.tasks != CLIENTS for fault in self._cancels)
 
     def aim_at_start(self, record: TaskRecord) -> None:

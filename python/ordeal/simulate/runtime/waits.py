@@ -186,7 +186,7 @@ def _is_lost(future: object, frames: Sequence[FrameType]) -> bool:
 
 
 def _leads(holder: object, waiting: set[int]) -> bool:
-    """Return True if an object that refers to a future belongs to somebody else than ``waiting`` frames, or us."""
+    """Return True if an object that refers to a future belongs neither to ``waiting`` frames nor to us."""
     if type(holder) is FrameType:
         return id(holder) not in waiting and not is_own(holder.f_code)
     if type(holder) in FRAMES:
@@ -259,7 +259,7 @@ def _future_of(task: asyncio.Task[Any]) -> Any:
 
 
 class _HolderSearch:
-    """Follows references backwards, and takes tasks that wait, and their frames, for such as do nothing any more."""
+    """Follows references backwards, and treats waiting tasks and their frames as dead ends."""
 
     def __init__(self, waiting: Sequence[TaskRecord], *, is_end: bool) -> None:
         self._is_end = is_end
@@ -306,7 +306,7 @@ def _is_all_of(holder: object, layer: list[Any]) -> bool:
 
 
 def _may_run(holder: object, targets: list[Any]) -> bool:
-    """Return True if it is what runs code, or where such may look: a frame, a task, a callback, a module, the loop."""
+    """Return True for what runs code, or what running code can see: a frame, a task, a callback, a module, the loop."""
     if _is_one(holder, asyncio.Handle):
         handle: Any = holder
         return not handle.cancelled()

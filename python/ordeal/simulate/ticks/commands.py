@@ -1,4 +1,4 @@
-"""Commands: messages to a program, drawn from the types of their fields, most often with ids that there are."""
+"""Commands: messages to a program, drawn from the types of their fields, most often with existing ids."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _often_live(field: st.SearchStrategy[Any], live: Collection[Any]) -> st.Sear
 
 
 def command_types(machine: str, given: Any) -> list[CommandType]:
-    """Return what the ``commands`` of a machine are.
+    """Return the command types that the ``commands`` of a machine name.
 
     Raises:
         MachineError: they are no list of dataclasses, or of classes of attrs or pydantic.

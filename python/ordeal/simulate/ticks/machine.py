@@ -1,4 +1,4 @@
-"""What a machine gets whose world has ticks: rules that let time pass, send commands, and restart and restore."""
+"""Adds rules to a machine whose world has ticks: rules that let time pass, send commands, restart and restore."""
 
 from __future__ import annotations
 

@@ -96,7 +96,7 @@ class TickWorld:
             self._depth -= 1
 
     def leave(self) -> None:
-        """Be outside: a world that was copied inside of ``run`` is not entered."""
+        """Mark the world as not entered: a copy made inside of ``run`` would count as entered."""
         self._depth = 0
 
     def check(self) -> None:
@@ -187,7 +187,7 @@ class TickLoop(RuleLoop):
 
 
 def snapshot_of(machine: Any, world: TickWorld) -> bytes:
-    """Return what ``snapshot()`` returns.
+    """Return the result of ``snapshot()``, checked.
 
     Raises:
         SimulationError: it is not bytes.
@@ -202,7 +202,7 @@ def restore(machine: Any, world: TickWorld) -> None:
     """Start the program again and let it restore its own snapshot; compare it with what it was.
 
     Raises:
-        NotRestored: its state or its next snapshot is another one.
+        NotRestored: its state or its next snapshot differs.
     """
     blob = snapshot_of(machine, world)
     state = _state(machine, world)

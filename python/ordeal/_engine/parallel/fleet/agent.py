@@ -42,7 +42,7 @@ from ordeal.errors import WRONG_USE, OrdealError
 
 #: The module that explores; it is above this room, so it is known by name alone.
 EXPLORER_MODULE = "ordeal.cli.fleet.member"
-#: A member stops when its launcher has said nothing for this long, unless the launcher announced that it leaves.
+#: A member stops when its launcher was silent for this long, unless the launcher announced that it leaves.
 LEASE_SECONDS = 30.0
 #: How long the process that explores may take to report when it is to stop.
 STOP_SECONDS = 45.0
@@ -81,7 +81,7 @@ class Agent:
     def __init__(
         self, task: MemberTask, number: int, store: str, *, attempt: int = 0, say: Callable[[str], object] = len
     ) -> None:
-        """``say`` writes what went wrong to the log of whoever started this member.
+        """``say`` writes errors to the log of this member.
 
         An ``attempt`` of 0 comes from a scheduler that restarts lost members.
         """

@@ -162,7 +162,7 @@ def total_of(record: Record, name: str) -> int:
 
 
 def member_state(record: Record, now: float) -> str:
-    """Return how a member is: as it says, or ``silent`` if it should have said something since."""
+    """Return the state of a member: its own, or ``silent`` if it should have written since."""
     state = text_of(record, "state") or "unknown"
     is_late = state in ("starting", "running") and now - number_of(record, "at") > STALE_SECONDS
     return "silent" if is_late else state
@@ -175,7 +175,7 @@ def runs_other_code(record: Record, launcher: Record) -> bool:
 
 
 def state_of(records: Mapping[str, Record], now: float) -> str:
-    """Return how a fleet is: as its launcher says, unless that is gone or all members have ended since."""
+    """Return the state of a fleet: its launcher's record, unless that is gone or all members have ended since."""
     launcher = records.get(LAUNCHER, {})
     members = [text_of(record, "state") for key, record in records.items() if key != LAUNCHER]
     state = text_of(launcher, "state")

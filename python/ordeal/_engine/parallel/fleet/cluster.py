@@ -180,7 +180,7 @@ def packed_project(project: Path, store: str) -> Sent:
 
 
 def what_was_wrong(error: BaseException) -> str:
-    """Return what an error says, in one line: of its first cause, and the end of a traceback of another machine."""
+    """Return the message of an error on one line: of its first cause, or the end of a traceback from another host."""
     while error.__cause__ is not None:
         error = error.__cause__
     lines = [line.strip() for line in str(error).strip().splitlines()]

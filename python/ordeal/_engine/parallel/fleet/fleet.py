@@ -33,14 +33,14 @@ from ordeal.result import ExplorationResult, ProgressSnapshot, StoppedReason
 from ordeal.result.parts import Note
 from ordeal.store.open import shown_address
 
-#: How often the launcher looks after its members, and how often it reads all records and writes its own.
+#: Seconds between two checks of members, and between two exchanges of records, by the launcher.
 POLL_SECONDS = 0.25
 BEAT_SECONDS = 2.0
 #: The pauses before the second and each further start of such a row; after the last one, a member is given up. A node
 #: without what members need is known after half a minute. Ray gives a node that died new tasks for as long as a quarter
 #: of a minute.
 PAUSES = (0.0, 1.0, 2.0, 4.0, 8.0, 16.0)
-#: What members may take on top of their time: to shrink, and to report.
+#: Seconds that members may take on top of their time, to shrink and to report.
 GRACE_SECONDS = 150.0
 #: A lost member is not started again with less time than this: some two seconds pass until its first run.
 _WORTH_SECONDS = 3.0
@@ -51,7 +51,7 @@ _STOPPED = "interrupted"
 
 @dataclass(slots=True)
 class FleetOutcome:
-    """What the members of a fleet did, all together.
+    """What the members of a fleet did together.
 
     ``stopped`` is why they all ended, or "time" if for several reasons.
     """

@@ -1,4 +1,4 @@
-"""What a cluster is sent of a project: the files that git would keep, packed, without those that hold secrets."""
+"""Packs the files of a project for a cluster: those that git would keep, without those that hold secrets."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ordeal._base.regular_file import read_regular
 from ordeal._engine.parallel.fleet.plan import LEFT_OUT
 from ordeal.errors import ConfigError
 
-#: What people keep passwords and keys in, as patterns of the names of files and folders in lower case.
+#: Names of files and folders that hold passwords and keys, as patterns in lower case.
 SECRETS = (
     *("*.env", "*.env.*", ".env[-_]*", ".envrc", "env.local", ".flaskenv", ".netrc", "_netrc", ".pypirc", ".npmrc"),
     *(".git-credentials", ".htpasswd", ".pgpass", ".my.cnf", ".boto", ".s3cfg", ".vault-token", ".dockercfg"),
@@ -32,14 +32,14 @@ SECRETS = (
 )
 #: The ends of the names of copies.
 _COPY = re.compile(r"(\.(bak|backup|old|orig|save|swp|gpg)|~)+$")
-#: What no file of a project is without being a key: PEM, and the JSON of an account of a service or a user. Tests of
-#: programs that handle keys have such texts in them, and members need these files.
+#: Beginnings that only key files have: PEM, and the JSON of an account of a service or a user. Tests of programs that
+#: handle keys have such texts in them, and members need these files.
 _KEY_TEXT = re.compile(rb"PRIVATE KEY( BLOCK)?-----|\"(private_key|client_secret|refresh_token)\"")
 _NOT_KEYS = (".py", ".md", ".rst")
-#: The size of all files together, in bytes, and how many they may be: each member gets them through one message.
+#: The size limit of all files together, in bytes, and the limit of their number: each member gets them in one message.
 SIZE_MAX = 500 * 2**20
 FILES_MAX = 100_000
-#: These names are those of packages, too, so they mean something else at the top of a project alone.
+#: Packages have these names too, so they are left out only at the top of a project.
 _AT_THE_TOP = frozenset(("build",))
 _ANYWHERE = LEFT_OUT - _AT_THE_TOP | {".nox", ".pytest_cache", "node_modules"}
 _SHARED = "write `--project none` when all nodes share it"
