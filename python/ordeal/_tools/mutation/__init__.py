@@ -1,1 +1,1 @@
-"""Mutants of a source file, and what a test suite says of each."""
+"""Mutants of a source file, and the verdict of a test suite on each."""

@@ -27,7 +27,7 @@ from ordeal._tools.mutation.source import Source
 from ordeal.errors import ConfigError
 
 _COMMENT = re.compile(r"#\s*ordeal:\s*no[- ]mutate\b\s*(?:\[([^\]]*)\])?\s*(?:--|:)?\s*(.*)")
-#: What somebody writes who means it, and writes it wrong.
+#: Matches misspelt forms of the comment.
 _NEARLY = re.compile(r"#\s*ordeal:\s*(no[-_ ]?mut\w*)", re.IGNORECASE)
 _EXAMPLE = "`# ordeal: no-mutate only a faster way`"
 
@@ -59,7 +59,7 @@ def accept(mutant: Mutant, reason: str, path: Path) -> None:
     entry = f"[[accepted]]\nid = {json.dumps(mutant.id)}\nreason = {_quoted(reason)}\nwhere = {_quoted(where)}\n"
     try:
         before = read_whole(path, SOURCE_BYTES_MAX).decode("utf-8") + "\n" if path.exists() else ""
-        # What others have accepted is not lost where the disk is full; a link stays one.
+        # A full disk must not lose what others have accepted; a link stays a link.
         write_atomically(path.resolve(), (before + entry).encode())
     except OSError as error:
         raise ConfigError(f"{path.name} cannot be written: {error.strerror}", hint="check who may write it") from None
@@ -120,7 +120,7 @@ def _silenced(source: Source) -> list[tuple[int, int, set[str], str]]:
         if token.type != tokenize.COMMENT:
             continue
         line = token.start[0]
-        # Other comments, such as those for linters, may stand before it.
+        # Other comments, such as those for linters, may come before it.
         match = _COMMENT.search(token.string)
         if match is None and (nearly := _NEARLY.search(token.string)):
             raise ConfigError(

@@ -1,4 +1,4 @@
-"""Break each node of a program, in memory or in a sandbox, run any command of tests on it; say why none fails."""
+"""Break each node of a program, in memory or in a sandbox; run any command of tests on it; report why none fails."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ LABELS: tuple[Label, ...] = ("killed", "timeout", "DEAD", "DEAD?", "UNCOVERED")
 
 @dataclass(frozen=True, slots=True)
 class Broken:
-    """What the tests said of one broken node, and ``why`` it is not killed.
+    """The verdict on one broken node, and ``why`` it is not killed.
 
     DEAD cannot matter. UNCOVERED passes all tests. DEAD? does so as well, and seems to do nothing: that is a question.
     """
@@ -60,7 +60,7 @@ def chimp_sources(code: str, exclude: Sequence[str], folder: Path) -> list[Sourc
 def broken_nodes(
     sources: Sequence[Source], command: Sequence[str], seconds: float, folder: Path, progress: Callable[[str], None]
 ) -> Iterator[Broken]:
-    """Break each node, and run the command on it. The program is not written: that happens in memory, or in a sandbox.
+    """Break each node, and run the command on it. The files of the program stay as they are.
 
     ``progress`` is called often, with a text that says how far this is.
 
@@ -134,14 +134,14 @@ def _verdicts_in_memory(
             *(sources, asked), tests=arguments, folder=folder, workers=workers, progress=take, beginning=progress
         )
     except NoVerdictError:
-        return None  # the slow way says why, or can do without
+        return None  # the slow way reports why, or does not need it
     if found.was_interrupted:
         raise KeyboardInterrupt
     return {each.mutant.id: each for each in found.verdicts}
 
 
 def _arguments(command: Sequence[str]) -> list[str] | None:
-    """Return what pytest is given, if the command starts pytest in the interpreter that runs this."""
+    """Return the arguments of pytest, if the command starts pytest in the interpreter that runs this."""
     name, *rest = command
     program = shutil.which(name)
     if program is None or Path(program).parent != Path(sys.executable).parent:

@@ -20,7 +20,7 @@ _EXPRESSIONS = (
 
 
 def sites(source: Source, node: ast.AST | None = None) -> Iterator[Change]:
-    """Yield what is broken, in the chimp's order: all children of a node first, then what is inside of each."""
+    """Yield the nodes to break, in the chimp's order: all children of a node first, then those inside of each."""
     node = source.tree if node is None else node
     children = list(_children(node))
     for child in children:

@@ -1,4 +1,4 @@
-"""Find what cannot matter, with the proof, and what perhaps does not: a change of it is not a gap in the tests."""
+"""Find dead code, with the proof, and code that may be dead: a change of it is not a gap in the tests."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ _TEXTS = {
 _SPIES = {"locals", "vars", "eval", "exec"}
 _WORD = re.compile(r"\w+")
 _JUMPS = {*dis.hasjrel, *dis.hasjabs}
-#: What an instruction, or its two halves, do to locals.
+#: What an instruction, or each of its two halves, does to locals.
 _FAST = re.compile(r"(LOAD|STORE|DELETE)_FAST")
 
 
 def told(sources: Sequence[Source], verdicts: Sequence[Verdict], folder: Path) -> list[Verdict]:
-    """Return the verdicts, with ``dead`` for what nothing noticed and cannot matter, and doubts about the others.
+    """Return the verdicts, with ``dead`` for unnoticed mutants that cannot matter, and doubts about the others.
 
-    A doubt is a question to a person, and counts in the score: nothing reads a local that is stored, or no file of the
-    project names a function that no test runs.
+    A doubt is a question to a person; the mutant still counts in the score. Either nothing reads a local that is
+    stored, or no file of the project names a function that no test runs.
     """
     by_name = {source.shown: source for source in sources}
     words = cache(lambda: words_in(project_files([folder])))
@@ -80,7 +80,7 @@ def _definition(source: Source, statement: ast.stmt) -> ast.stmt | None:
 
 
 def words_in(paths: Iterable[Path]) -> Counter[str]:
-    """Return how often each word stands in the files that may name parts of a program."""
+    """Count each word in the files that may name parts of a program."""
     found: Counter[str] = Counter()
     for path in paths:
         if path.suffix in _TEXTS and path.is_file() and path.stat().st_size < MEBIBYTE:
@@ -105,7 +105,7 @@ def unreferenced(source: Source, statement: ast.stmt | None, words: Counter[str]
         return ""
     if isinstance(statement, ast.Import | ast.ImportFrom):
         names = [(each.asname or each.name).partition(".")[0] for each in statement.names]
-        # What a package imports, it may hand on.
+        # A package may re-export what it imports.
         where = words if source.path.name == "__init__.py" else Counter(_WORD.findall(source.text.decode()))
         return names[0] if len(names) == 1 and names[0] != "*" and _only_in(names[0], source, statement, where) else ""
     for node in (statement, *source.ancestors(statement)):
@@ -133,7 +133,7 @@ def unread(source: Source, mutant: Mutant, statement: ast.stmt | None) -> str:
 
 
 def _is_unread(codes: Sequence[CodeType], name: ast.Name) -> bool:
-    """Return True if no way through the code leads from where a local is stored to what reads or deletes it."""
+    """Return True if no path through the code leads from a store of a local to a read or deletion of it."""
     for code in codes:
         flow = _Flow(code)
         stores = [
@@ -146,12 +146,12 @@ def _is_unread(codes: Sequence[CodeType], name: ast.Name) -> bool:
     return False
 
 
-#: What never goes on with the instruction behind it.
+#: Instructions after which the next one never runs.
 _ENDS = re.compile(r"RETURN_|RAISE_|RERAISE|JUMP_FORWARD|JUMP_BACKWARD")
 
 
 class _Flow:
-    """The ways through a piece of code: from instruction to instruction, by jumps and to handlers."""
+    """The paths through a piece of code: from instruction to instruction, by jumps and to handlers."""
 
     def __init__(self, code: CodeType) -> None:
         found = dis.Bytecode(code)
@@ -160,7 +160,7 @@ class _Flow:
         self._handlers = [(each.start, each.end, each.target) for each in found.exception_entries]  # type: ignore[attr-defined]
 
     def is_read_after(self, store: int, name: str) -> bool:
-        """Return True if a local is read or deleted on any way from an instruction that stores it."""
+        """Return True if a local is read or deleted on any path from an instruction that stores it."""
         instruction = self.instructions[store]
         kinds = [kind for kind, *_ in _operations(instruction, name)]
         if kinds[-1] != "STORE":
@@ -187,7 +187,7 @@ class _Flow:
 
 
 def _operations(instruction: dis.Instruction, name: str) -> list[tuple[str, int | None, int | None]]:
-    """Return what an instruction does to a local, in order, and where: one may do two things."""
+    """Return what an instruction does to a local, in order, and where: it may do two things."""
     kinds = _FAST.findall(instruction.opname)
     names = instruction.argval if isinstance(instruction.argval, tuple) else (instruction.argval,) * len(kinds)
     place = instruction.positions
@@ -199,7 +199,7 @@ _PLAIN = (ast.Constant, ast.Name, ast.Tuple, ast.List, ast.Dict, ast.expr_contex
 
 
 def _does_nothing(statement: ast.stmt | None) -> bool:
-    """Return True if a statement makes a value without calling anything, so that only the name of it can matter."""
+    """Return True if a statement makes a value without calling anything, so that only its name can matter."""
     value = getattr(statement, "value", None)
     if isinstance(statement, ast.AugAssign):
         return isinstance(value, ast.Constant) and isinstance(value.value, int | float)

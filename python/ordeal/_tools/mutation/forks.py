@@ -27,11 +27,11 @@ Message = dict[str, Any]
 Say = Callable[[Message], None]
 #: How long each thread has run, by its number.
 _Threads = dict[str, tuple[bytes, bytes]]
-#: What a fork may take beyond what there is when it begins, in MiB.
+#: Memory that a fork may use beyond what it begins with, in MiB.
 MEMORY_MIB = 1024
-#: How many times as many forks may exist as run at a time, the others asleep; and how often they are looked at.
+#: The most forks that exist, sleeping ones included, for each that may run; and the seconds between two looks at them.
 _ASLEEP_FACTOR, _ASLEEP_SECONDS = 4, 0.25
-#: pytest has a dozen open where tests run.
+#: pytest has a dozen descriptors open while tests run.
 _OURS_FROM = 100
 
 
@@ -41,27 +41,27 @@ class _ForkLimits:
 
 
 def limit_memory(mib: int) -> None:
-    """Limit forks to this many MiB beyond what they begin with, or beyond what the original takes in all."""
+    """Limit forks to this many MiB beyond what they begin with, or beyond the peak of the original."""
     _ForkLimits.memory_mib = mib
 
 
 def original_takes(size: int) -> None:
-    """Note the most bytes that the original takes: those of its threads count as well, and nothing has limited it."""
+    """Record the peak memory of the original, threads included, measured without a limit."""
     _ForkLimits.original = size
 
 
 def memory_peak() -> int:
-    """Return how many bytes this process has had at most. Those that were set aside count: they are limited."""
+    """Return the peak memory of this process in bytes. Reserved memory counts, because the limit counts it."""
     found = re.search(rb"^VmPeak:\s*(\d+) kB", Path("/proc/self/status").read_bytes(), re.MULTILINE)
     return int(found[1]) << 10 if found else 0
 
 
 @dataclass(slots=True)
 class Job:
-    """What a fork does, with ``say`` to report, and its limits: seconds of CPU (0 for none) and of wall time.
+    """The work of a fork, which reports by ``say``, and its limits: seconds of CPU (0 for none) and of wall time.
 
-    The wall time counts from the last report. After ``asleep`` seconds in which none of its threads has run at all,
-    it is late as well. What ``is_original`` runs without a mutant, and may take any memory.
+    The wall time counts from the last report. After ``asleep`` seconds in which none of its threads has run at all, it
+    counts as late too. A job that ``is_original`` runs without a mutant, and may use any memory.
     """
 
     run: Callable[[Say], None]
@@ -74,7 +74,7 @@ class Job:
 
 @dataclass(slots=True)
 class Ended:
-    """What a fork said, and how it ended: ``signal`` is 0 where it exited.
+    """The reports of a fork, and how it ended: ``signal`` is 0 if it exited.
 
     ``is_blocked`` is whether it was late, and neither it nor what it had started was doing anything.
     """
@@ -92,11 +92,11 @@ class Ended:
 
     @property
     def lost(self) -> str:
-        """Why the job did not begin, if it did not: that is not a verdict on what it runs."""
+        """Why the job did not begin, if it did not: that is not a verdict on the mutant."""
         return next((str(each["lost"]) for each in self.said if "lost" in each), "")
 
     def verdict(self) -> tuple[Word, str]:
-        """Return what it says of a mutant that its process ended in the midst of it, and a note."""
+        """Return the verdict on a mutant whose process ended while it ran, and a note."""
         if self.lost:
             return "not run", self.lost
         if self.is_late or self.signal == signal.SIGPROF:
@@ -123,7 +123,7 @@ class _Fork:
     woken: float = 0.0
 
     def read(self) -> None:
-        """Read what there is."""
+        """Read the reports that have arrived."""
         with suppress(BlockingIOError):
             while part := os.read(self.pipe, 1 << 16):
                 self.said += part
@@ -134,7 +134,7 @@ class _Fork:
             self.is_silent = True
 
     def look(self, now: float) -> None:
-        """See whether it sleeps, from time to time: whether none of its threads has run since the last time."""
+        """Check now and then whether it sleeps: whether none of its threads has run since the last look."""
         if now - self.looked >= _ASLEEP_SECONDS:
             found = _sleeping(self.apart.pid)
             self.is_asleep = found is not None and found == self.seen
@@ -148,7 +148,7 @@ class _Fork:
 
 
 class Refilled(Iterator[Job]):
-    """The jobs that ``take`` returns. It may have none now and one later, when one that ended has asked for more."""
+    """The jobs that ``take`` returns. It may have none now and one later, once a job that ended asks for more."""
 
     def __init__(self, take: Callable[[], Job | None]) -> None:
         self._take = take
@@ -163,7 +163,7 @@ class Refilled(Iterator[Job]):
 def run_jobs(jobs: Iterable[Job], at_once: int) -> Iterator[Ended]:
     """Run jobs, at most ``at_once`` at a time, and yield each when it has ended with all that it started.
 
-    One that sleeps keeps no other from running, until there are four times as many.
+    A sleeping job does not keep others from running, until there are four times as many.
     """
 
     def is_free() -> bool:
@@ -194,7 +194,7 @@ def run_jobs(jobs: Iterable[Job], at_once: int) -> Iterator[Ended]:
 
 
 def out_of_the_way(handle: int) -> int:
-    """Move a descriptor of ours behind those that a program or pytest may know by their numbers."""
+    """Move a descriptor of ours to a number above those that a program or pytest may use."""
     moved = fcntl.fcntl(handle, fcntl.F_DUPFD_CLOEXEC, _OURS_FROM)
     os.close(handle)
     return moved
@@ -267,7 +267,7 @@ def _limit(job: Job, memory: int) -> None:
 
 
 def _sleeping(pid: int) -> _Threads | None:
-    """Return how long each thread of a fork has run, with all processes that it started.
+    """Return how long each thread of a fork, and of all processes that it started, has run.
 
     None if one of them does not sleep, or none is known.
     """

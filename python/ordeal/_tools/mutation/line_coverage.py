@@ -1,4 +1,4 @@
-"""Which lines of some files run, test by test, in this process and others; and which tests read the files."""
+"""Records which lines of some files run, test by test, in this process and others, and which tests read the files."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class LineCoverage:
     def take_beside(self) -> Lines:
         """Return the lines that other processes have run since the last call.
 
-        A process says each line once, so that one which lives on may run all that it has said for whoever asks next.
+        A process reports each line once. So one that lives on may run lines again for a later test without a report.
         """
         self._by_process = {pid: lines for pid, lines in self._by_process.items() if _is_alive(pid)}
         if self._beside is not None and self._beside.exists():
@@ -80,7 +80,7 @@ class LineCoverage:
         self._elsewhere = appending(str(self._beside))
 
 
-#: Those read files to show lines of them, to rewrite them, or to draw from their constants.
+#: These modules read files to show lines of them, to rewrite them, or to draw from their constants.
 _ONLY_SHOW = {"traceback", "warnings", "logging", "_pytest", "hypothesis", "ordeal"}
 _IMPORT = ("importlib._bootstrap", "_frozen_importlib")
 
@@ -88,8 +88,8 @@ _IMPORT = ("importlib._bootstrap", "_frozen_importlib")
 class SourceReads:
     """Notices which of some files are read as text, or run again, once their modules are imported.
 
-    What does so, such as ``importlib.reload`` or ``exec`` of a function's source, meets no code that is exchanged in
-    memory. What this hears it hears until the process ends.
+    Code that does so, such as ``importlib.reload`` or ``exec`` of a function's source, does not meet a mutant in
+    memory. The audit hook stays until the process ends.
     """
 
     def __init__(self, paths: Set[str]) -> None:
@@ -99,10 +99,10 @@ class SourceReads:
         sys.addaudithook(self._hear)
 
     def take(self) -> list[str]:
-        """Return which have been read since the last call."""
+        """Return the files that were read since the last call."""
         found, self._found = sorted(self._found), set()
         for name in [each for each in linecache.cache if real_path(each) in self._paths]:
-            del linecache.cache[name]  # whoever reads it next would not open the file
+            del linecache.cache[name]  # the next reader would not open the file
         return found
 
     def _hear(self, event: str, arguments: tuple[Any, ...]) -> None:

@@ -30,13 +30,13 @@ from ordeal._tools.mutation.source import Function, Source
 CHIMP = "chimp"
 _ARID_CALL = re.compile(r"((logging|logger|log|warnings)\.\w+|(\w+\.)?(assert|reveal)_type)\(")
 _TYPE_MAKERS = {"NewType", "TypeAliasType", "TypeVar", "TypeVarTuple", "ParamSpec"}
-#: What has parameters in brackets, and no values to look up there.
+#: Names that take parameters in brackets, where nothing is looked up.
 _GENERIC = {
     *("Annotated", "Callable", "ClassVar", "Concatenate", "Final", "Generic", "Literal", "Optional", "Type", "Union"),
     *("Dict", "FrozenSet", "List", "Set", "Tuple", "dict", "frozenset", "list", "set", "tuple", "type"),
     *("Awaitable", "Coroutine", "Iterable", "Iterator", "Mapping", "Sequence"),
 }
-#: What asks which Python runs, and where.
+#: Expressions that ask which Python runs, and where.
 _SYSTEM = {"version_info", "hexversion", "maxsize", "platform", "byteorder", "name"}
 _COMPARED: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
     ast.Eq: operator.eq,
@@ -48,9 +48,9 @@ _COMPARED: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
 }
 #: Names of a module that describe it, as `__all__` and `__version__` do, and one of a class.
 _ARID_NAME = re.compile(r"__\w+__"), re.compile("__slots__")
-#: That a function has a docstring, from Python 3.14 on.
+#: The flag of a function with a docstring, from Python 3.14 on.
 _HAS_DOCSTRING = 0x4000000
-#: What loads the first constant, as bytes of the code.
+#: The bytes of an instruction that loads the first constant.
 _FIRST_LOADED = [bytes((opcode, 0)) for opcode in dis.hasconst if opcode < 256]
 _NO_COVER = re.compile(rb"#\s*pragma:\s*no cover")
 
@@ -83,7 +83,7 @@ class Mutant:
 
     @property
     def place(self) -> tuple[str, tuple[int, int] | None]:
-        """The function that it is in, or the file outside of functions: what one exchange of code replaces."""
+        """The function that holds the mutant, or the file outside of functions: the unit that a swap replaces."""
         return self.shown, self.function
 
     def applied(self, text: bytes) -> bytes:
@@ -94,14 +94,14 @@ class Mutant:
 def mutants_of(source: Source, operators: Sequence[str]) -> list[Mutant]:
     """Return the mutants that these operators make, in the order of the file; of two equal ones, the first.
 
-    A mutant that compiles to the code of the original can be noticed by nothing: it is none.
+    A change that compiles to the code of the original cannot be noticed, and is not a mutant.
     """
     return made_of(source, operators).mutants
 
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """The mutants of a file, and those that are none: what compiles to the original, and to an earlier mutant."""
+    """The mutants of a file, and the other changes: those that compile to the original or to an earlier mutant."""
 
     mutants: list[Mutant]
     equivalent: list[Mutant]
@@ -109,7 +109,7 @@ class Made:
 
 
 def made_of(source: Source, operators: Sequence[str]) -> Made:
-    """Return the mutants that these operators make, and what they make that is not a mutant."""
+    """Return the mutants that these operators make, and their changes that are not mutants."""
     made = Made([], [], [])
     for mutant, kind in _sorted_out(source, _all(source, operators)):
         getattr(made, kind).append(mutant)
@@ -165,7 +165,7 @@ def lines_of(function: Function) -> tuple[int, int]:
 
 
 def _own_lines(statement: ast.stmt | ast.ExceptHandler) -> tuple[int, int]:
-    """Return the lines of a statement; of one that holds others, those of its head alone."""
+    """Return the lines of a statement; for one that holds others, only those of its head."""
     body = getattr(statement, "body", None) or getattr(statement, "cases", None)
     if not body:
         return statement.lineno, statement.end_lineno or statement.lineno
@@ -174,7 +174,7 @@ def _own_lines(statement: ast.stmt | ast.ExceptHandler) -> tuple[int, int]:
 
 
 def is_arid(source: Source, node: ast.AST) -> bool:
-    """Return True if nobody tests what a node does: docstrings, annotations, logging, guards of types and scripts.
+    """Return True if tests do not check a node: docstrings, annotations, logging, guards of types and scripts.
 
     So are the texts of errors and of ``__repr__``, what only type checkers read, what other versions of Python or other
     systems run, and long tables of data.
@@ -205,7 +205,7 @@ def is_arid(source: Source, node: ast.AST) -> bool:
 
 
 def _is_for_type_checkers(inner: ast.AST, outer: ast.AST) -> bool:
-    """Return True if only type checkers read something: an annotation, an alias, a stub, or what a cast names."""
+    """Return True if only type checkers read a node: an annotation, an alias, a stub, or the type of a cast."""
     if inner in (getattr(outer, "annotation", None), getattr(outer, "returns", None)):
         return True
     if isinstance(inner, ast.TypeAlias | ast.type_param):
@@ -223,7 +223,7 @@ def _is_for_type_checkers(inner: ast.AST, outer: ast.AST) -> bool:
 
 
 def _is_for_others(inner: ast.AST, outer: ast.AST) -> bool:
-    """Return True if only other Pythons, systems, type checkers or a script run a branch; or whether it says so."""
+    """Return True if only other Pythons, systems, type checkers or a script run a branch, or if a comment says so."""
     with suppress(Exception):
         if isinstance(inner, ast.Compare):
             _value_here(inner)
@@ -235,7 +235,7 @@ def _is_for_others(inner: ast.AST, outer: ast.AST) -> bool:
 
 
 def _value_here(node: ast.AST) -> Any:
-    """Return what an expression is that asks which Python runs, where, and whether it does at all.
+    """Return the value of an expression that asks which Python runs, where, and whether it runs at all.
 
     Raises:
         LookupError: it asks for anything else.
@@ -291,7 +291,7 @@ def _bases(of: ast.ClassDef) -> list[ast.expr]:
 
 
 def _is_type(node: ast.expr) -> bool:
-    """Return True if an expression is one of types, such as ``dict[str, int] | None``, and no lookup in a table."""
+    """Return True for an expression of types, such as ``dict[str, int] | None``, but not for a lookup in a table."""
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
         return any(_is_type(each) or _is_none_or_builtin(each) for each in (node.left, node.right))
     if isinstance(node, ast.Call):
@@ -317,7 +317,7 @@ def _assigned(node: _Assignment) -> set[str]:
 
 
 def _is_of_error_text(source: Source, assignment: _Assignment, known: frozenset[str] = frozenset()) -> bool:
-    """Return True if all that reads a local puts it into the text of an error or of a log, directly or by other locals.
+    """Return True if a local is only put into the text of an error or a log, directly or through other locals.
 
     A number that an error is given by itself is not text: a program may ask for it.
     """
@@ -359,7 +359,7 @@ def _is_text(node: ast.AST) -> bool:
 
 @lru_cache(maxsize=64)
 def _reads(source: Source) -> dict[tuple[Function | None, str], list[ast.Name]]:
-    """Return what reads each name, by the outermost function that it stands in."""
+    """Return the reads of each name, by the outermost function that holds them."""
     found: dict[tuple[Function | None, str], list[ast.Name]] = {}
     for node in ast.walk(source.tree):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
@@ -368,7 +368,7 @@ def _reads(source: Source) -> dict[tuple[Function | None, str], list[ast.Name]]:
 
 
 def _sorted_out(source: Source, mutants: Iterable[Mutant]) -> Iterator[tuple[Mutant, str]]:
-    """Yield those that compile, with whether the original has their code, or an earlier mutant of the place."""
+    """Yield the mutants that compile; mark those with the code of the original, or of an earlier mutant there."""
     units = _Units(source)
     earlier: dict[tuple[int, int], set[tuple[object, ...]]] = {}
     for mutant in mutants:
@@ -387,7 +387,7 @@ def _sorted_out(source: Source, mutants: Iterable[Mutant]) -> Iterator[tuple[Mut
 
 
 class _Units:
-    """Compiles what shows whether a mutant does what the original does: its function, or statement of the module."""
+    """Compiles the part that shows whether a mutant equals the original: its function, or statement of the module."""
 
     def __init__(self, source: Source) -> None:
         self._source = source
@@ -396,7 +396,7 @@ class _Units:
         self._of_statement = cache(lambda span: self._statement(source.text[slice(*span)]))
 
     def shapes(self, mutant: Mutant) -> tuple[tuple[object, ...], tuple[object, ...]]:
-        """Return what the code of a mutant does, and what that of the original does in its place.
+        """Return the shape of the code of a mutant, and that of the original in its place.
 
         Raises:
             SyntaxError, ValueError: the mutant does not compile.
@@ -421,9 +421,9 @@ def equals_original(source: Source, mutant: Mutant) -> bool:
 
 
 def _instructions(code: types.CodeType) -> tuple[object, ...]:
-    """Return what code does, without the names and constants that it never uses."""
+    """Return the instructions of code, without the names and constants that it never uses."""
     instructions = list(dis.get_instructions(code))
-    # Where nothing jumps, it does not matter how far instructions lie apart.
+    # Without jumps, the distance between instructions does not matter.
     jumps = {*dis.hasjrel, *dis.hasjabs}
     moves = bool(code.co_exceptiontable) or any(each.opcode in jumps for each in instructions)
     done = tuple(
@@ -450,7 +450,7 @@ def compiled_unit(source: Source, text: bytes, function: tuple[int, int] | None)
 
 def _compiled(text: bytes, source: Source, flags: int) -> types.CodeType:
     with warnings.catch_warnings():
-        # A mutant may well call a tuple, or take an item of None: that is not a mistake of the caller.
+        # A mutant may call a tuple, or take an item of None: Python's warnings about that are not the user's.
         warnings.simplefilter("ignore", SyntaxWarning)
         code: types.CodeType = compile(text, str(source.path), "exec", flags, dont_inherit=True)
     return code
@@ -471,10 +471,10 @@ def _imported_names(source: Source) -> list[str]:
 
 @lru_cache(maxsize=4096)
 def _surroundings(source: Source, function: tuple[int, int]) -> tuple[int, bytes]:
-    """Return how a function alone is compiled, and what stands on the lines before it then."""
+    """Return how to compile a function alone, and what to put on the lines before it."""
     heads = _heads(source)[function]
     before = [b""] * (function[0] - 1 - len(heads)) + heads
-    # A call of an attribute of what the module imports compiles in another way than that of other objects.
+    # A call of an attribute of an imported module compiles differently from other calls.
     imported = _imported_names(source)
     if imported and len(before) > len(heads):
         before[0] = f"import {', '.join(imported)}".encode()
@@ -483,7 +483,7 @@ def _surroundings(source: Source, function: tuple[int, int]) -> tuple[int, bytes
 
 @lru_cache(maxsize=64)
 def _heads(source: Source) -> dict[tuple[int, int], list[bytes]]:
-    """Return what each function stands in: the heads of classes, and a plain ``if`` for every other statement."""
+    """Return the surroundings of each function: the heads of classes, and a plain ``if`` for every other statement."""
     found: dict[tuple[int, int], list[bytes]] = {}
     waiting: list[tuple[ast.AST, list[bytes]]] = [(source.tree, [])]
     while waiting:
@@ -523,12 +523,12 @@ def raising(source: Source, mutant: Mutant) -> Mutant:
 
 
 def same_code(one: types.CodeType, other: types.CodeType) -> bool:
-    """Return True if two pieces of code do the same: instructions, names, constants; not where they lie."""
+    """Return True if two pieces of code have the same instructions, names and constants; positions do not matter."""
     return shape(one) == shape(other)
 
 
 def shape(code: types.CodeType) -> tuple[object, ...]:
-    """Return what code does, to be compared and hashed."""
+    """Return the shape of code, to be compared and hashed."""
     return (
         *(code.co_code, code.co_exceptiontable, code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars),
         *(code.co_flags, code.co_argcount, code.co_kwonlyargcount, code.co_posonlyargcount, code.co_name),
@@ -537,7 +537,7 @@ def shape(code: types.CodeType) -> tuple[object, ...]:
 
 
 def _constants(code: types.CodeType) -> tuple[object, ...]:
-    """Return the constants of a piece of code, without one that is there by chance.
+    """Return the constants of a piece of code, without an unused first one.
 
     The first stays though nothing loads it. It was the docstring, or None, until Python 3.14, where it may be the
     condition of a loop without end.

@@ -59,7 +59,7 @@ def padded(original: str, replacement: str, *, is_statement: bool = False) -> st
 
 
 def _gap(source: Source, node: ast.expr | ast.stmt, span: Span, old: str, new: str) -> Iterator[Change]:
-    """Replace an operator between two operands. Where a comment lies between them, it is left alone."""
+    """Replace an operator between two operands. If a comment is between them, leave it alone."""
     between = source.part(span)
     match = None if "#" in between else re.search(old, between)
     if match:
@@ -195,7 +195,7 @@ def argument_none(source: Source, node: ast.AST) -> Iterator[Change]:
 
 
 def string(source: Source, node: ast.AST) -> Iterator[Change]:
-    """Yield a text to another one: empty, or not where it is."""
+    """Yield a text to an empty one, and an empty one to a text."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         yield _replaced(source, node, "''" if node.value else "'ordeal'")
 
@@ -268,7 +268,7 @@ def except_widen(source: Source, node: ast.AST) -> Iterator[Change]:
 
 
 def finally_drop(source: Source, node: ast.AST) -> Iterator[Change]:
-    """Yield what stands behind ``finally`` to ``pass``."""
+    """Yield the body of ``finally`` to ``pass``."""
     body = node.finalbody if isinstance(node, ast.Try | ast.TryStar) else []
     if body and not isinstance(body[0], ast.Pass):
         span = source.start(body[0]), source.end(body[-1])
@@ -276,7 +276,7 @@ def finally_drop(source: Source, node: ast.AST) -> Iterator[Change]:
 
 
 def with_unwrap(source: Source, node: ast.AST) -> Iterator[Change]:
-    """Yield a context manager to one that does nothing, and is what it was given."""
+    """Yield a context manager to one that does nothing and returns its argument."""
     for each in node.items if isinstance(node, ast.With | ast.AsyncWith) else ():
         span = source.span(each.context_expr)
         yield Change(each.context_expr, span, f"__import__('contextlib').nullcontext({source.part(span)})")
@@ -325,7 +325,7 @@ def body_value(source: Source, node: ast.AST) -> Iterator[Change]:
 
 
 def _body_of(node: Function) -> list[ast.stmt]:
-    """Return the body without its docstring; nothing where it does nothing."""
+    """Return the body without its docstring; nothing if it does nothing."""
     body = node.body[1:] if _is_docstring(node.body[0]) and len(node.body) > 1 else node.body
     does_nothing = all(isinstance(each, ast.Pass) or _is_docstring(each) for each in body) or _is_trivial(body)
     return [] if does_nothing else body
@@ -388,7 +388,7 @@ OPERATORS: dict[str, Operator] = {
     )
 }
 _NAMES = list(OPERATORS)
-#: Those that exchange the whole body of a function.
+#: The operators that replace the whole body of a function.
 BODY_OPERATORS = tuple(_NAMES[-2:])
 PRESETS: dict[str, tuple[str, ...]] = {
     "extreme": BODY_OPERATORS,

@@ -1,4 +1,4 @@
-"""A separate interpreter for each judge: what starts it and reads its answers, and what it begins with."""
+"""A separate interpreter for each judge: starts it, reads its answers, and sets it up."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Refused(Exception):  # noqa: N818 - it is an answer: no verdict is possibl
 def judging(module: str, order: bytes, here: Sandbox, until: float | None = None) -> Iterator[Iterator[Message]]:
     """Run a module as a judge in a sandbox, and yield its answers to an order. It ends with the block or this process.
 
-    Whoever leaves the block without having heard them all, as when a person interrupts, waits for nothing.
+    Leaving the block before all answers have come, as on Ctrl-C, does not wait.
 
     At the time ``until`` of the monotonic clock its answers end.
 
@@ -54,7 +54,7 @@ def judging(module: str, order: bytes, here: Sandbox, until: float | None = None
                 hint = next((each.strip().splitlines()[-1] for each in more if each.strip()), None)
                 raise NoVerdictError(why, hint=hint)
             yield message
-        # Whoever has heard all of them may ask what the process took.
+        # After all answers, the caller may ask for the resources that the process used.
         wait()
 
     try:
@@ -65,7 +65,7 @@ def judging(module: str, order: bytes, here: Sandbox, until: float | None = None
 
 
 def begun() -> tuple[bytes, Say]:
-    """Begin as a judge: end with who asked, print nothing. Return the order, and what sends an answer."""
+    """Begin as a judge: end with the process that asked, print nothing. Return the order, and what sends an answer."""
     order, answers = Path(sys.argv[1]).read_bytes(), out_of_the_way(int(sys.argv[2]))
     enter(sys.argv[4], int(sys.argv[3]))
     sys.dont_write_bytecode = True
@@ -89,7 +89,7 @@ def send_output_to(path: str) -> None:
 
 
 def _messages(pipe: int, pid: int, until: float | None) -> Iterator[Message]:
-    """Yield what a process says until it ends: what it has left behind may keep the pipe open."""
+    """Yield the messages of a process until it ends: processes that it left behind may keep the pipe open."""
     rest, handle = b"", os.pidfd_open(pid)
     try:
         while True:

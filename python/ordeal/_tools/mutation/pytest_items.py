@@ -19,7 +19,7 @@ Before = Callable[[int], object]
 
 
 def same_chance() -> None:
-    """Let what draws from the global generators draw the same each time: a fork would begin with new ones."""
+    """Seed the global generators the same each time: a fork would begin with new states."""
     random.seed(0)
     if numpy := sys.modules.get("numpy.random"):
         numpy.seed(0)
@@ -38,7 +38,7 @@ def ignored(number: int) -> None:
 class FailureWatch:
     """A plugin that sees failures before pytest writes a report of them, which takes most of the time of one.
 
-    What passes gets an empty report as well.
+    Tests that pass get an empty report as well.
     """
 
     def __init__(self) -> None:
@@ -47,9 +47,9 @@ class FailureWatch:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_makereport(self, item: Any, call: Any) -> pytest.TestReport | None:
-        """Tell of an exception that is a failure, neither a skip nor an expected one, and make its report empty.
+        """Note an exception that is a failure, neither a skip nor an expected one, and make its report empty.
 
-        To raise from here instead would have pluggy warn, which takes long, and fails where warnings are errors.
+        Raising here instead would make pluggy warn, which is slow, and fails where warnings are errors.
         """
         # unittest keeps what a test raised until its plugin asks for it, which comes after us.
         kept = getattr(item, "_excinfo", None)
@@ -66,7 +66,7 @@ class FailureWatch:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: Any) -> None:
-        """Tell of a report of a failure that no exception came before, such as that of a subtest."""
+        """Note a failure whose report no exception preceded, such as that of a subtest."""
         self.reports.append(report)
         if self.on_failure is not None and report.failed:
             self.on_failure(ASSERTED)
@@ -78,7 +78,7 @@ class Items:
     def __init__(self, session: Any, watch: FailureWatch) -> None:
         self.all: list[Any] = list(session.items)
         self._watch = watch
-        # The lines of pytest's terminal, which nobody sees, take a tenth of the time.
+        # The lines of pytest's terminal, which are not shown, take a tenth of the time.
         manager = session.config.pluginmanager
         reporter = manager.get_plugin("terminalreporter")
         for name in ("pytest_runtest_logstart", "pytest_runtest_logreport", "pytest_runtest_logfinish"):
@@ -89,7 +89,7 @@ class Items:
         return len(self.all)
 
     def names(self) -> list[str]:
-        """Return the names that pytest knows them by."""
+        """Return their node ids."""
         return [item.nodeid for item in self.all]
 
     def outcomes(self, numbers: Sequence[int]) -> Iterator[tuple[int, str, float, float, str]]:

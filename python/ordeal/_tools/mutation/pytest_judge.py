@@ -38,7 +38,7 @@ from ordeal._tools.mutation.running import TestOrder
 from ordeal._tools.mutation.source import Source
 
 _ESCAPES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
-#: How a line begins that says why pytest ends: its own, and that of the parser of its options.
+#: The beginnings of lines that say why pytest ends: its own, and those of its option parser.
 _OWN_ERROR = re.compile(r"(?:ERROR: (?!usage: )|\S*: error: )(?=\S)")
 
 
@@ -52,7 +52,7 @@ class JudgePlugin:
         self._collected, self._due = 0, monotonic() + REPORT_SECONDS
 
     def pytest_itemcollected(self) -> None:
-        """Tell whoever waits how many tests there are so far."""
+        """Report how many tests there are so far."""
         self._collected += 1
         if monotonic() >= self._due:
             self._due = monotonic() + REPORT_SECONDS
@@ -65,7 +65,7 @@ class JudgePlugin:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: Any) -> None:
-        """Judge, end this process, and say what is left to be judged by importing it."""
+        """Judge, report which mutants must be judged by importing them, and end this process."""
         imported = self._coverage.take()
         self._coverage.stop()
         if session.testsfailed:
@@ -90,11 +90,11 @@ class JudgePlugin:
         found |= {"parts": suite.parts(), "first": {each.id: suite.first_part(each) for each in left}}
         found |= {"readers": lanes.readers, "unrun": [each.id for each in left if not suite.covering(each)]}
         self._say({**found, "cpu": cpu, "wall": wall, "peak": suite.baseline.peak})
-        # What pytest and its plugins do at the end of a session takes longer than many suites, and nobody reads it.
+        # The end of a session of pytest and its plugins takes longer than many suites, and its output is not read.
         os._exit(0)
 
     def _judge(self, suite: Suite, *, imports: bool) -> Lanes:
-        """Judge what can be judged in memory; nothing can if each mutant ``imports`` the program again."""
+        """Judge the mutants that can be judged in memory; none can if each ``imports`` the program again."""
         lanes = Lanes(suite, self._say)
         swapped = []
         for mutant in self._order.mutants:
@@ -125,7 +125,7 @@ def _judge(order: TestOrder, say: Say, sources: list[Source]) -> None:
 
 
 class _Refusing:
-    """Says why no verdict is possible, and ends the process: work that plugins do at the end might hide it."""
+    """Reports why no verdict is possible, and ends the process: work that plugins do at the end might hide it."""
 
     def __init__(self, say: Say) -> None:
         self._say = say
@@ -159,7 +159,7 @@ def _silent_pytest(arguments: list[str], plugins: list[Any], tests: Sequence[str
 
 
 def _reason_in(text: str) -> str:
-    """Return the line that says best why pytest cannot go on: its own error, or the last of a traceback."""
+    """Return the line that best explains why pytest cannot go on: its own error, or the last of a traceback."""
     text, _, advice = _ESCAPES.sub("", text).partition("\nHINT: ")
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     own = [line for line in lines if _OWN_ERROR.match(line)][:1]
@@ -170,7 +170,7 @@ def _reason_in(text: str) -> str:
 
 
 def _without_options(reason: str, tests: Sequence[str]) -> str:
-    """Return what to do where the project gives pytest options of a plugin that is not installed."""
+    """Return the hint for a project that gives pytest options of a plugin that is not installed."""
     if not reason.startswith("unrecognized arguments") or {*reason.split()} & {*tests}:
         return ""
     return "install the plugin that knows them, or leave the project's options out: `--tests='-o addopts='`"

@@ -28,7 +28,7 @@ _LOST = "the process that judges ended; the next run goes on from here"
 
 @dataclass
 class Judgement:
-    """What became of all mutants, in their order.
+    """The verdicts on all mutants, in their order.
 
     Attributes:
         tests: how many tests passed without a mutant, and may notice one.
@@ -65,9 +65,9 @@ class Judgement:
 
 
 class TestOrder(msgspec.Struct):
-    """What a judge by pytest is to do: the paths and names of files, the mutants, and what pytest is given.
+    """The order for a judge by pytest: the paths and names of files, the mutants, and the arguments of pytest.
 
-    What is left to be judged at import goes through the file ``left``.
+    Mutants that must be judged at import go through the file ``left``.
     """
 
     sources: list[tuple[str, str]]
@@ -148,9 +148,9 @@ def judge_with_pytest(
 
 
 def by_line(mutants: Sequence[Mutant]) -> list[Mutant]:
-    """Return the mutants such that one of each line comes first, then the second ones.
+    """Return the mutants ordered so that one of each line comes first, then the second ones.
 
-    A statement that is gone says more than an operator that is another one, and that more than another constant.
+    A deleted statement says more than a changed operator, and that more than a changed constant.
     """
     seen: Counter[tuple[str, int]] = Counter()
     ranks = {}
@@ -161,7 +161,7 @@ def by_line(mutants: Sequence[Mutant]) -> list[Mutant]:
 
 
 def _worth(mutant: Mutant) -> int:
-    """Return how early a mutant of a line is tried."""
+    """Return the rank by which a mutant of a line is tried."""
     return {_DELETES: 0, "boundary": 2, "constant": 2, "string": 2}.get(mutant.operator, 1)
 
 

@@ -1,4 +1,4 @@
-"""A sandbox for judges: all that a mutant writes, deletes or starts is gone with it, and nothing outside changes.
+"""A sandbox for judges: all that a mutant writes, deletes or starts disappears with it; nothing outside changes.
 
 Where the system allows it, a judge and each fork of it get user, mount and process namespaces. All files are
 read-only there; above the project and the folders of temporary files lies an overlay in memory, whose size is limited.
@@ -37,7 +37,7 @@ from ordeal._engine.isolation.child import can_supervise
 from ordeal._tools.mutation.interpreters.sitecustomize import TREE, move_imports, moved
 from ordeal.errors import OrdealError
 
-#: What a copy of a project may take, in bytes: a few seconds of a disk that writes 500 MB a second.
+#: The largest copy of a project, in bytes: a few seconds of a disk that writes 500 MB a second.
 COPY_BYTES_MAX = 2 << 30
 _NOT_COPIED = {"__pycache__", ".mypy_cache", ".ruff_cache", ".pytest_cache", ".hypothesis"}
 _PREFIX = "ordeal-mutate-"
@@ -47,9 +47,9 @@ BYTECODE = "bytecode"
 _IN_HOME = "HOME/"
 #: Folders of temporary files that programs use by name, and that of memory that processes share.
 _TEMPORARY, _SHARED = ("/tmp", "/var/tmp"), "/dev/shm"
-#: A variable that has judges work in a copy even where namespaces are allowed.
+#: If set, judges work in a copy even where namespaces are allowed.
 COPIES = "ORDEAL_MUTATE_COPY"
-_CLONE = 0x40049409  # FICLONE: share the blocks of a file until one of both is written
+_CLONE = 0x40049409  # FICLONE: share the blocks of a file until either is written
 
 # From `sys/mount.h` and `linux/mount.h`.
 _BIND, _RECURSIVE, _PRIVATE = 1 << 12, 1 << 14, 1 << 18
@@ -118,7 +118,7 @@ class Sandbox:
         return start(words, folder=Path(self.folder), environment={**self.environment(), **more})
 
     def __str__(self) -> str:
-        """Return what ``enter`` takes."""
+        """Return the text that ``enter`` takes."""
         return json.dumps(dataclasses.asdict(self))
 
 
@@ -172,7 +172,7 @@ def _project_of(folder: Path) -> Path:
 
 
 def _remove_abandoned() -> None:
-    """Remove the folders of those that were killed before they could: nobody has locked them."""
+    """Remove the folders of killed processes: nothing locks them any more."""
     for each in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
         with suppress(OSError):
             if time.time() - each.stat().st_mtime < KILL_SECONDS:  # it may be about to be locked
@@ -377,7 +377,7 @@ class _Current:
 
 
 def enter(text: str, parent: int) -> None:
-    """Let this process go on in a sandbox, given as text, and end with its parent.
+    """Move this process into a sandbox, given as text, and end it with its parent.
 
     With namespaces it goes on as a fork. What was started waits for it, and ends as it does.
     """

@@ -1,4 +1,4 @@
-"""What became of the mutants the last time, kept in ``.ordeal/mutate``: to be shown, and to be used while it holds."""
+"""The verdicts of the last run, kept in ``.ordeal/mutate``: to be shown, and to be reused while nothing has changed."""
 
 from __future__ import annotations
 
@@ -32,21 +32,21 @@ _FILES_MAX, _BYTES_MAX = 20_000, 1 << 28
 
 
 class _Kept(msgspec.Struct):
-    """A verdict without the tests that cover its mutant, and these by their numbers: names would take too much."""
+    """A verdict whose covering tests are kept by number: names would take too much room."""
 
     verdict: Verdict
     covering: tuple[int, ...]
 
 
 class Saved(msgspec.Struct):
-    """A saved judgement. ``key`` stands for all that it came of; empty where that is too much to read."""
+    """A saved judgement. ``key`` is a digest of all that it depends on; empty if that is too much to read."""
 
     key: str
     kept: list[_Kept]
     rest: Judgement
 
     def verdicts(self) -> list[Verdict]:
-        """Return what became of the mutants."""
+        """Return the verdicts on the mutants."""
         names = self.rest.names
         return [
             dataclasses.replace(each.verdict, covering=tuple(names[at] for at in each.covering if 0 <= at < len(names)))
@@ -81,7 +81,7 @@ def save(folder: Path, key: str, judgement: Judgement) -> str:
             _Kept(dataclasses.replace(each, covering=()), tuple(numbers[name] for name in each.covering))
             for each in judgement.verdicts
         ]
-        # How long it took, and whether it was interrupted, says nothing of the next run.
+        # Its duration, and whether it was interrupted, mean nothing for the next run.
         rest = dataclasses.replace(judgement, verdicts=[], seconds=0.0, cpu_seconds=0.0, was_interrupted=False)
         write_atomically(path, msgspec.json.encode(Saved(key, kept, rest)))
     except OSError as error:
@@ -98,7 +98,7 @@ class Keeper:
         self._next = monotonic() + STATUS_SECONDS
 
     def begin(self, judgement: Judgement) -> None:
-        """Note what the tests are without a mutant."""
+        """Note how the tests run without a mutant."""
         self._judgement = judgement
 
     def take(self, verdict: Verdict) -> None:
@@ -110,7 +110,7 @@ class Keeper:
 
 
 def load(folder: Path) -> Saved | None:
-    """Return what was saved last; None if there is nothing, or nothing that can be read."""
+    """Return the last saved judgement; None if there is none, or it cannot be read."""
     try:
         return msgspec.json.decode(read_regular(folder / _FILE, _BYTES_MAX), type=Saved)
     except (OSError, ValueError, msgspec.MsgspecError, RecursionError):
@@ -118,9 +118,9 @@ def load(folder: Path) -> Saved | None:
 
 
 def standing(saved: Saved | None, key: str) -> list[Verdict]:
-    """Return the saved verdicts that still stand: they came of the same files, tests, options and distributions.
+    """Return the saved verdicts that still hold: those from the same files, tests, options and distributions.
 
-    None of a run with a test that did not pass each time, and none that a busy machine may change.
+    A run with a test that did not pass each time has none, and neither has a verdict that a busy machine may change.
     """
     if saved is None or not key or saved.key != key or saved.rest.flaky:
         return []
@@ -133,7 +133,7 @@ def _may_differ(verdict: Verdict) -> bool:
 
 
 def key_of(folder: Path, mutants: Sequence[Mutant], options: Mapping[str, Any]) -> str:
-    """Return a digest of all that verdicts come of; empty where it is too much to read."""
+    """Return a digest of all that verdicts depend on; empty if that is too much to read."""
     digest = hashlib.sha256()
     settings = {
         name: value for name, value in os.environ.items() if name.startswith(("PYTEST", "PYTHON", "HYPOTHESIS"))
@@ -149,7 +149,7 @@ def key_of(folder: Path, mutants: Sequence[Mutant], options: Mapping[str, Any]) 
                 roots.append(Path(unquote(urlsplit(found["url"]).path)))
     for mutant in mutants:
         digest.update(mutant.id.encode())
-    for path in sorted(_JUDGE.rglob("*.py")):  # a version that is being developed judges in other ways each day
+    for path in sorted(_JUDGE.rglob("*.py")):  # a version in development may judge differently each day
         digest.update(path.read_bytes())
     left_files, left_bytes = _FILES_MAX, _BYTES_MAX
     for path in project_files(roots):

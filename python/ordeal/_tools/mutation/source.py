@@ -48,13 +48,13 @@ class Source:
     def tree(self) -> ast.Module:
         """The syntax tree."""
         with warnings.catch_warnings():
-            # Whoever imports the file is warned of it, and here nobody asks.
+            # The import of the file warns of it; here the warning would be noise.
             warnings.simplefilter("ignore")
             return ast.parse(self.text)
 
     @cached_property
     def parents(self) -> dict[ast.AST, ast.AST]:
-        """What holds each node."""
+        """The parent of each node."""
         return {child: node for node in ast.walk(self.tree) for child in ast.iter_child_nodes(node)}
 
     @cached_property
@@ -95,7 +95,7 @@ class Source:
         return self._line_starts[first - 1], self._line_starts[last] - 1
 
     def ancestors(self, node: ast.AST) -> list[ast.AST]:
-        """Return what holds a node, from the inside out."""
+        """Return the ancestors of a node, from the inside out."""
         found = []
         while (node := self.parents.get(node, self.tree)) is not self.tree:
             found.append(node)
@@ -127,7 +127,7 @@ class Source:
         return found
 
     def default_at(self, span: Span) -> tuple[Function, ast.expr] | None:
-        """Return the function, in no other one, whose literal default holds a place, and that default."""
+        """Return the outermost function whose literal default holds a place, and that default."""
         for function, default in self._defaults:
             if self.start(default) <= span[0] and span[1] <= self.end(default):
                 return function, default
@@ -154,7 +154,7 @@ class Source:
 
 
 def _refuse_other_text(text: bytes) -> None:
-    """Refuse what Python would read otherwise than by its bytes: places in it would be others than those of its tree.
+    """Refuse a file that Python does not read byte by byte: positions in its tree would not fit the bytes.
 
     Raises:
         ValueError: it is not in UTF-8, says that it is not, or has a line that ends as no other does.

@@ -1,4 +1,4 @@
-"""Put the code or default of a mutant into live functions, undo that, and know the lines that cover a mutant."""
+"""Put the code or default of a mutant into live functions, undo that, and find the lines that cover a mutant."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Place = tuple[str, int]
 
 
 class NotSwappable(Exception):  # noqa: N818 - no mistake, but a property of a mutant
-    """A mutant cannot be put into the live functions: they are not there, or hold other variables than it."""
+    """A mutant cannot be put into the live functions: they do not exist, or have other variables."""
 
 
 def codes_in(code: types.CodeType) -> Iterator[types.CodeType]:
@@ -34,7 +34,7 @@ class LiveFunctions:
     def __init__(self, paths: set[str]) -> None:
         self._found: dict[str, dict[Place, list[types.FunctionType]]] = {path: {} for path in paths}
         self._compared: dict[types.FunctionType, tuple[types.CodeType, types.CodeType]] = {}
-        gc.unfreeze()  # a conftest may have frozen all, and what is frozen is not listed
+        gc.unfreeze()  # a conftest may have frozen all objects, and frozen ones are not listed
         for each in gc.get_objects():
             if type(each) is types.FunctionType:
                 of_file = self._found.get(real_path(each.__code__.co_filename))
@@ -46,7 +46,7 @@ class LiveFunctions:
         return self._found[path].get(_place(code), [])
 
     def has_code(self, function: types.FunctionType, code: types.CodeType) -> bool:
-        """Return True if a function's code does the same as another. The same two are compared once."""
+        """Return True if a function's code does the same as another. Results are cached."""
         known = self._compared.get(function, (None, None))
         if known[0] is function.__code__ and known[1] is code:
             return True
@@ -147,13 +147,13 @@ class Swap:
             yield function.__code__
 
     def undo(self) -> None:
-        """Give the functions what they had."""
+        """Restore the functions."""
         for function, name, before, _ in reversed(self._changes):
             setattr(function, name, before)
 
     @contextmanager
     def undone(self) -> Iterator[None]:
-        """Have the original in the functions during a block."""
+        """Restore the original functions during a block."""
         self.undo()
         try:
             yield
@@ -178,7 +178,7 @@ class OwnLines:
             self._found[key] = {
                 line
                 for code in codes_in(unit)
-                # What is compiled of a function stands in an empty module.
+                # A function that is compiled alone is in an empty module.
                 if function is None or code.co_name != "<module>"
                 for *_, line in code.co_lines()
                 if line

@@ -1,4 +1,4 @@
-"""What to mutate: the files, lines, classes and functions that somebody names, without tests; and what has changed."""
+"""Finds what to mutate: the files, lines, classes and functions that the user names, or changed lines; no tests."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SKIPPED = {"tests", "test", "build", "dist", "docs", "node_modules", "__pycache
 _LINES = re.compile(r"(.+\.py):([0-9]{1,9})(?:-([0-9]{1,9}))?")
 _DOTTED = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
 _HUNK = re.compile(r"@@ -\S+ \+(\d+)(?:,(\d+))? @@")
-#: A diff as we read it, under any settings of git.
+#: The options of a diff, independent of the user's settings of git.
 _PLAIN_DIFF = (
     *("-c", "diff.noprefix=false", "-c", "diff.mnemonicPrefix=false", "diff", "--unified=0", "--no-color"),
     *("--no-ext-diff", "--no-textconv", "--text", "--relative"),
@@ -169,7 +169,7 @@ def _packages(folder: Path) -> list[Path]:
     packages = [each for each in sorted(home.iterdir()) if (each / "__init__.py").is_file()]
     packages = [each for each in packages if each.name not in _SKIPPED]
     if not packages and home != folder:
-        # What is in `src` is the program, also a package without `__init__.py`, and a file alone.
+        # Everything in `src` is the program, even a package without `__init__.py` or a single file.
         packages = [
             each for each in sorted(home.iterdir()) if each.suffix == ".py" or (each.is_dir() and _inside(each))
         ]
@@ -197,7 +197,7 @@ def changed_lines(reference: str, folder: Path) -> dict[Path, set[int]]:
     diff = git(folder, *_PLAIN_DIFF, commit(root, reference), "--", "*.py")
     found: dict[Path, set[int]] = {}
     lines: set[int] = set()
-    # A line of a program may hold a form feed, which ends it in the eyes of `splitlines`.
+    # A line of a program may hold a form feed, at which `splitlines` would split it.
     for line in diff.split("\n"):
         if line.startswith("+++ b/"):
             lines = found.setdefault((folder / line[6:].rstrip("\t")).resolve(), set())

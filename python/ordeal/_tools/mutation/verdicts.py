@@ -15,19 +15,19 @@ from ordeal._tools.mutation.source import Source
 Word = Literal["killed", "timeout", "memory", "crash", "survived", "uncovered", "dead", "not run"]
 DETECTED: tuple[Word, ...] = ("killed", "timeout", "memory", "crash")
 WORDS: tuple[Word, ...] = (*DETECTED, "survived", "uncovered", "dead", "not run")
-#: The operators that take out all that a statement does: a survivor within adds nothing.
+#: The operators that remove a whole statement: a survivor within it adds nothing.
 WHOLE_STATEMENTS = ("delete_statement", "chimp", "body_none", "finally_drop")
-#: The note of a survivor that machines saw do something else.
+#: The note of a survivor whose state differed under machines.
 STATE_DIFFERS = "state differs"
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What became of one mutant: the word, the test that noticed it, how many ran, and what else there is to say.
+    """The verdict on one mutant: the word, the test that noticed it, how many ran, and details.
 
     Of a survivor ``nearest`` is the test that is most about it; ``covering`` are all tests that run it. ``asserted``
-    distinguishes a mutant that an assertion noticed from one that only raised another error. ``doubt`` is why
-    perhaps nothing needs what a mutant changes that nothing noticed.
+    distinguishes a mutant that an assertion noticed from one that only raised another error. ``doubt`` is why the code
+    of an unnoticed mutant may be unused.
     """
 
     mutant: Mutant
@@ -92,12 +92,12 @@ class Score:
 
     @property
     def least_asserted(self) -> float | None:
-        """The share that an assertion noticed if none of those that were not judged is; None without mutants."""
+        """The assertion score if no unjudged mutant is noticed by an assertion; None without mutants."""
         every = self.judged + self.not_run
         return _percent(self.asserted, every)
 
     def interval(self, drawn_from: int) -> tuple[float, float] | None:
-        """Return where the score of all ``drawn_from`` mutants lies with 95 percent, these being a sample of them."""
+        """Return the 95 percent interval of the score of all ``drawn_from`` mutants, of which these are a sample."""
         count = self.judged
         if not 0 < count < drawn_from:
             return None
@@ -122,14 +122,14 @@ def rates[Key: (str, tuple[str, str])](
     for verdict in verdicts:
         groups.setdefault(of(verdict), []).append(verdict)
     found = [(name, Score.of(each)) for name, each in groups.items()]
-    # What has no score comes last; of equal ones that with more to do comes first.
+    # A group without a score comes last; among equal ones the one with more survivors comes first.
     return sorted(found, key=lambda pair: (pair[1].percent is None, pair[1].percent, -pair[1].undetected, pair[0]))
 
 
 def weakest_first(verdicts: Sequence[Verdict], *, every: bool = False) -> list[Verdict]:
-    """Return what nobody noticed, in the order of files and lines: all, or of the survivors of one line the first.
+    """Return the unnoticed mutants in the order of files and lines: all, or only the first survivor of each line.
 
-    Those within a statement that survived as a whole are not shown then either, as ``inside`` counts them.
+    Survivors within a statement that survived as a whole are then left out too: ``inside`` counts them.
     """
     survived = [verdict for verdict in verdicts if verdict.word == "survived"]
     if every:
@@ -146,7 +146,7 @@ def weakest_first(verdicts: Sequence[Verdict], *, every: bool = False) -> list[V
 
 
 def inside(verdicts: Iterable[Verdict]) -> dict[str, list[Verdict]]:
-    """Return the survivors within each that takes a whole statement out, by the id of the outermost one."""
+    """Return the survivors within each surviving removal of a statement, by the id of the outermost one."""
     survived = [verdict for verdict in verdicts if verdict.word == "survived"]
     by_file: dict[str, list[Verdict]] = {}
     for verdict in survived:
@@ -172,9 +172,9 @@ DEPTHS: tuple[Depth, ...] = ("tested", "partially tested", "pseudo-tested", "not
 
 @dataclass(frozen=True, slots=True)
 class FunctionVerdict:
-    """A function, and whether anybody notices when it does something else altogether.
+    """A function, and whether tests notice when its body is replaced.
 
-    It is tested if each other body is noticed, partially tested if some are, pseudo-tested if it runs and none is.
+    It is tested if each replacement is noticed, partially tested if some are, pseudo-tested if it runs and none is.
     """
 
     shown: str
@@ -185,7 +185,7 @@ class FunctionVerdict:
 
 
 def functions_of(sources: Sequence[Source], verdicts: Iterable[Verdict]) -> list[FunctionVerdict]:
-    """Return the functions whose every other body was judged, in their order."""
+    """Return the functions whose replacements were all judged, in their order."""
     judged = {each.mutant.id: each for each in verdicts if each.mutant.operator in BODY_OPERATORS}
     found: dict[tuple[str, str, tuple[int, int]], list[Verdict | None]] = {}
     for mutant in (each for source in sources if judged for each in mutants_of(source, BODY_OPERATORS)):

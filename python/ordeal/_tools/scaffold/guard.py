@@ -15,7 +15,7 @@ from ordeal._base.memory_limit import limit_memory
 FILE_BYTES_MAX = 64 << 20
 
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
-#: What a method may not do while it is tried, by the audit events of Python.
+#: The audit events of Python that a method must not cause while it is tried.
 _REFUSED = {
     "os.remove": "deletes files",
     "os.rename": "renames files",
@@ -48,7 +48,7 @@ _REFUSED = {
 
 
 class ForbiddenError(Exception):
-    """The code under trial does what it may not do here."""
+    """The code under trial does something forbidden."""
 
 
 class CallTimeoutError(BaseException):
@@ -69,7 +69,7 @@ class AuditWatch:
         if event == "open" and _writes(arguments):
             reason = "writes files"
         if event == "sqlite3.connect" and arguments[:1] in ((":memory:",), (b":memory:",), ("",)):
-            reason = None  # nothing outside of this process sees it
+            reason = None  # nothing outside this process sees it
         if reason:
             self.reason = reason
             raise ForbiddenError(reason)

@@ -15,7 +15,7 @@ from ordeal._base.regular_file import read_whole
 from ordeal.errors import ConfigError
 
 _SKIPPED_FOLDERS = frozenset({"tests", "test", "testing", "docs", "examples", "build", "dist", "node_modules"})
-#: Methods that belong together: what one does, the other undoes or asks for.
+#: Methods that belong together: one undoes or queries what the other does.
 _PAIRS = (
     ("add", "remove"),
     ("add", "discard"),
@@ -42,7 +42,7 @@ _CHANGING = frozenset(
     {"add", "append", "appendleft", "clear", "discard", "extend", "insert", "move_to_end", "pop", "popitem", "popleft"}
     | {"push", "put", "remove", "reverse", "rotate", "setdefault", "sort", "update"}
 )
-#: Bases of classes that hold no state, or are made in another way than by a call.
+#: Bases of classes that hold no state, or are not made by a call.
 _NO_STATE = frozenset(
     {"Exception", "BaseException", "Enum", "IntEnum", "StrEnum", "Flag", "IntFlag", "Protocol", "TypedDict"}
     | {"NamedTuple", "Warning", "Structure"}

@@ -54,7 +54,7 @@ class Parameter:
     name: str
     keyword: bool
     candidates: list[Candidate]
-    is_guessed: bool = False  # nothing says which type it has
+    is_guessed: bool = False  # its type is unknown
 
 
 @dataclass(slots=True)
@@ -74,12 +74,12 @@ class Method:
 
     @property
     def takes_given(self) -> bool:
-        """Whether it takes what other calls have returned."""
+        """Return True if it takes results of other calls."""
         return any(is_bundle(each.strategy) for each in self.chosen)
 
 
 def never_passed(method: Method) -> str:
-    """Return why a method cannot be a rule that was not refused; nothing if it can."""
+    """Return why a method that was not refused cannot be a rule; nothing if it can."""
     if method.passed:
         return ""
     if not method.failed:
@@ -89,7 +89,7 @@ def never_passed(method: Method) -> str:
 
 
 def is_of_wrong_type(error: BaseException | None, method: Method, values: Sequence[object]) -> bool:
-    """Return True if a call failed as an object lacks what it needs, and it is of a type that was a guess."""
+    """Return True if a call failed because an object of a guessed type lacks what the call needs."""
     if not isinstance(error, TypeError | AttributeError):
         return False
     lacking = re.match(r"'(\w+)' object ", said(error).partition(": ")[2])
@@ -110,7 +110,7 @@ OMITTED = Candidate("", "", lambda _: LEFT_OUT)
 
 
 def choices(parameters: Sequence[Parameter], most: int = 24) -> Iterator[tuple[Candidate, ...]]:
-    """Yield what the parameters may be together, the likeliest first."""
+    """Yield combinations of values for the parameters, the likeliest first."""
     depths = [range(len(each.candidates)) for each in parameters]
     combined = islice(product(*depths), 4096)
     for picked in sorted(combined, key=sum)[:most]:
@@ -187,7 +187,7 @@ def shown(parameters: Sequence[Parameter], choice: Sequence[Candidate]) -> list[
 #: Values that are drawn for each call that is tried.
 _DRAWS = 4
 
-#: Methods after which an object is of no more use, unless one of the second kind opens it again.
+#: Methods after which an object cannot be used, unless one of the second kind opens it again.
 _ENDS = ("close", "shutdown", "disconnect", "terminate", "dispose", "destroy")
 _BEGINS = frozenset(["open", "reopen", "connect", "reconnect", "start", "restart"])
 _ITEMS = ("__getitem__", "__setitem__", "__delitem__", "__contains__", "__call__")
@@ -237,7 +237,7 @@ class _ClassTrial:
     def _choose_constructor(self) -> str:
         if inspect.isabstract(self._cls):
             return "it is abstract"
-        # One that says nothing of its arguments, as that of a subclass of `dict`, may do without any.
+        # A constructor with an unknown signature, such as that of a subclass of `dict`, may need no arguments.
         parameters = self._parameters(self._cls, skip=0, makes=True) or []
         errors: Counter[str] = Counter()
         best: tuple[int, tuple[Candidate, ...]] = (0, ())
@@ -332,7 +332,7 @@ class _ClassTrial:
             return None
         hints = hints_of(function)
         found: list[Parameter] = []
-        skips = False  # what follows an argument that is left out is given by its name
+        skips = False  # arguments after one that is left out are passed by name
         for each in listed:
             if each.kind is each.VAR_KEYWORD:
                 continue
@@ -375,11 +375,11 @@ class _ClassTrial:
             options = []  # nothing but its objects will do, and none could be made
         if default is ...:
             return options
-        is_rare = needs_own(hint) and not takes_own  # few callers know what is there for those who do not care
+        is_rare = needs_own(hint) and not takes_own  # few callers pass an argument that has a default
         if name.startswith("_") or is_rare or all(option.type == "None" for option in options):
             return []
         if annotation and not (takes_own or special or known_values(annotation)):
-            return []  # a guess would only get wrong what there is a default for
+            return []  # the default is better than a guess
         return [*([OMITTED] if isinstance(default, str) else []), *options[:5], OMITTED]
 
     def _meet(self, thing: Any) -> None:
@@ -407,7 +407,7 @@ class _ClassTrial:
         parameters: list[Parameter] = []
         for place, each in enumerate(listed):
             if OMITTED not in each.candidates:
-                # What follows one that is left out is given by its name.
+                # Arguments after one that is left out are passed by name.
                 parameters.append(replace(each, keyword=each.keyword or len(parameters) < place))
         if not all(each.candidates for each in parameters):
             return None
@@ -460,7 +460,7 @@ class _ClassTrial:
                 method.refused = trial.refused
                 return
             score = trial.passed + sum(share_of(name) * count for name, count in trial.failed.items())
-            # What comes later is less likely, so it must pass more than once more often.
+            # Later candidates are less likely, so they must pass clearly more often.
             if score >= best + 1:
                 best = score
                 method.chosen, method.passed, method.failed = choice, trial.passed, trial.failed
@@ -492,7 +492,7 @@ class _ClassTrial:
         return None
 
     def _sequence(self) -> None:
-        """Call methods in a random order, and note what may be an answer and what may be a mistake."""
+        """Call methods in a random order, and note which errors may be answers and which mistakes."""
         working = [each for each in self.methods if not each.refused and each.passed + len(each.answers)]
         try:
             thing = self._fresh()
@@ -527,7 +527,7 @@ class _ClassTrial:
         return type(again) is type(error)
 
     def _is_answer(self, error: Exception) -> bool:
-        """Return True if an exception is what the class means to say, as one that it raises itself."""
+        """Return True if an exception is an intended answer, such as one that the class raises itself."""
         if isinstance(error, KeyError | IndexError | ValueError | StopIteration):
             return True
         if type(error).__module__.partition(".")[0] == self._package:

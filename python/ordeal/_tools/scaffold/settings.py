@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ordeal._base.regular_file import read_whole
 
-#: What GitHub runs on each push, and at night with another seed.
+#: The workflow that GitHub runs on each push, and at night with another seed.
 WORKFLOW = Path(".github/workflows/ordeal.yml")
 _WORKFLOW_TEXT = """\
 name: ordeal

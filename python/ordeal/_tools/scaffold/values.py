@@ -64,7 +64,7 @@ SYMBOLS = {
     "__le__": "<=",
     "__mul__": "*",
 }
-#: What the written file defines if it is used: values that are few, so that calls meet those of earlier ones again.
+#: Definitions in the written file, if they are used: few values, so that calls meet those of earlier ones again.
 CONSTANTS = {
     "KEYS": "st.integers(0, 9)",
     "VALUES": "st.integers(-5, 5)",
@@ -168,7 +168,7 @@ DELTAS = Candidate(
     lambda rng: datetime.timedelta(seconds=rng.randint(0, 3 * 86_400)),
 )
 
-#: What is tried for a parameter when nothing is known about it.
+#: The candidates for a parameter about which nothing is known.
 ANYTHING = (KEY, NAME, LIST, PAIRS, DICT, RECORD, CALLBACK)
 
 _BY_TYPE: dict[str, tuple[Candidate, ...]] = {
@@ -207,7 +207,7 @@ _BY_TYPE: dict[str, tuple[Candidate, ...]] = {
     "object": ANYTHING,
     "Hashable": (KEY, NAME),
 }
-#: What the name of a function ends in that a call takes.
+#: Endings of names of functions that a call takes.
 _FUNCTIONS = frozenset(
     {
         *("func", "fn", "function", "callable", "callback", "cb", "hook", "predicate", "cond", "factory", "job"),
@@ -216,7 +216,7 @@ _FUNCTIONS = frozenset(
         *("comparator", "getter", "setter", "loader", "dumper", "resolver", "combiner", "transformer", "processor"),
     }
 )
-#: The words that a name is made of, and what it then probably holds.
+#: Words in a name, and what it then probably holds.
 _BY_NAME: tuple[tuple[frozenset[str], tuple[Candidate, ...]], ...] = (
     (frozenset({"maxsize", "max", "size", "capacity", "limit", "maxlen", "length"}), (POSITIVE, SIZE)),
     (frozenset({"index", "idx", "i", "pos", "position", "start", "stop", "offset", "n", "count", "k"}), (VALUE, SIZE)),
@@ -257,7 +257,7 @@ def candidates(name: str, annotation: str, default: object) -> list[Candidate]:
         both = [optional(each) for each in fitting] if NONE in typed else []
         found = [*both, *fitting, *typed]
     elif default is None:
-        # What is left out when it is not given is often a function, or what only a few callers know.
+        # A parameter that may be None is often a function, or something that few callers pass.
         return [optional(each) for each in named if each is not CALLBACK]
     else:
         found = named + ([] if default is ... else list(_BY_TYPE.get(type(default).__name__, ())))
@@ -373,7 +373,7 @@ _TABLES = frozenset({dict, abc.Mapping, abc.MutableMapping})
 
 
 class NothingGivenError(Exception):
-    """A call takes what no earlier one has returned."""
+    """A call takes an object, but no earlier call has returned one."""
 
 
 def hints_of(function: Any) -> Mapping[str, Any]:
@@ -448,11 +448,11 @@ def handle(kind: type, path: str, given: Callable[[], list[Any]]) -> Candidate:
     return Candidate(name, kind.__name__, draw, (path,))
 
 
-#: What a method of the written class must not be called: what its base class has, and what the body of the class uses.
+#: Names that no method of the written class may have: those of its base class, and those that its body uses.
 _TAKEN = frozenset(
     {
         *dir(ChaosTest),
-        # of its objects, and what unittest and the versions of Hypothesis have there
+        # of its objects, and the names that unittest and the versions of Hypothesis have there
         *("activate", "bundles", "initialize_rules", "invariants", "name_counter", "names_list"),
         *("names_to_values", "rules", "runTest", "settings", "simulated", "subject"),
         *("Bundle", "initialize", "invariant", "islice", "multiple", "rule", "st", "suppress"),
@@ -461,7 +461,7 @@ _TAKEN = frozenset(
 
 
 def free(name: str) -> str:
-    """Return a name that neither Python nor a machine has taken."""
+    """Return a name that neither Python nor a machine uses."""
     if name in _TAKEN or keyword.iskeyword(name) or name == "self":
         return f"{name}_"
     return name

@@ -50,7 +50,7 @@ def written(tried: ClassTry, file: str) -> str:
 
 
 class _Writer:
-    """The text of one file, and what it comes to need while it is put together."""
+    """The text of one file, and the imports that it turns out to need."""
 
     def __init__(self, tried: ClassTry, file: str) -> None:
         self._tried = tried

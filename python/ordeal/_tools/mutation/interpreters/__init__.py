@@ -1,1 +1,1 @@
-"""What the interpreters that tests start begin with, as this folder is on their path."""
+"""Code that runs first in interpreters that tests start, because this folder is on their path."""

@@ -16,7 +16,7 @@ _PATH = "PYTHONPATH"
 
 
 def begins_with_ours(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """Return what has the interpreters of an environment begin with our ``sitecustomize``."""
+    """Return the variables that make interpreters run our ``sitecustomize``."""
     path = [str(Path(sitecustomize.__file__).parent), environment.get(_PATH, "")]
     return {_PATH: os.pathsep.join(filter(None, path))}
 
@@ -32,7 +32,7 @@ _STARTS: tuple[tuple[Any, str, int], ...] = (
 
 
 def hand_down() -> None:
-    """Have what this process and its forks start begin with our ``sitecustomize``: by ``subprocess`` or ``os``."""
+    """Make interpreters that this process and its forks start by ``subprocess`` or ``os`` run our ``sitecustomize``."""
     for place, name, at in _STARTS:
         if hasattr(place, name):
             setattr(place, name, _handing_down(getattr(place, name), at))

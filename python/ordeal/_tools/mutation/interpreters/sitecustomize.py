@@ -1,4 +1,4 @@
-"""Runs first in each interpreter that a judged test starts: it sees the mutant, and says which lines it runs.
+"""Runs first in each interpreter that a judged test starts: serves the mutant, and reports which lines run.
 
 In no interpreter may this fail or print: it uses the standard library alone, and where Python has
 no ``sys.monitoring``, no lines are known. Judges import this module for the same two tasks in their own process.
@@ -76,7 +76,7 @@ def keep_from_rewriting(path: str) -> None:
         def __getattr__(self, name: str) -> Any:
             return getattr(self._loader, name)
 
-    # Of a class, as before: pytest keeps it in a class, where a function would become a method.
+    # A class, as before: pytest stores it in a class, where a function would become a method.
     def find_spec(_cls: type, fullname: str, path_of: Any = None, target: Any = None) -> Any:
         found = original(fullname, path_of, target)
         if found is not None and found.loader is not None and real_path(str(found.origin)) == path:
@@ -89,10 +89,10 @@ def keep_from_rewriting(path: str) -> None:
 def watch(tool: int, paths: set[str], found: Callable[[str, int], None], *, every: bool = False) -> Callable[[], None]:
     """Call ``found`` with the file and the number of each line of these files that runs.
 
-    That is once until a restart, or ``every`` time: where few lines run between two restarts, this costs less.
+    Each line counts once until a restart, or ``every`` time: that costs less if few lines run between two restarts.
 
-    Return what restarts it. Only the code of these files pays for it: another function costs one event, when it first
-    runs, and none of the code that ran since the last restart is looked at again but theirs.
+    Return the function that restarts it. Only the code of these files pays for it: another function costs one event,
+    when it first runs, and none of the code that ran since the last restart is looked at again but theirs.
     """
     events = sys.monitoring.events
     disable = sys.monitoring.DISABLE
@@ -127,7 +127,7 @@ def watch(tool: int, paths: set[str], found: Callable[[str, int], None], *, ever
 
 
 def appending(path: str) -> Callable[[str, int], None]:
-    """Return what writes lines to a file at once: a process may end at any time, and several may write."""
+    """Return a function that writes lines to a file at once: a process may end at any time, and several may write."""
     file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
 
     def found(name: str, line: int) -> None:
@@ -153,7 +153,7 @@ def _begin() -> None:
 
 
 def _go_on() -> None:
-    """Run the module of this name that the interpreter would have begun with."""
+    """Run the ``sitecustomize`` that the interpreter would have run without us."""
     here = os.path.realpath(__file__).rpartition(os.sep)[0]
     sys.path[:] = [each for each in sys.path if os.path.realpath(each) != here]
     ours = sys.modules.pop("sitecustomize")

@@ -1,4 +1,4 @@
-"""Run the tests on the original before any mutant: which pass, what each runs and takes, and what is refused."""
+"""Run the tests on the original before any mutant: which pass, the lines and time of each, and what is refused."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from ordeal._tools.mutation.pytest_items import Items
 from ordeal._tools.mutation.sandbox import is_isolated
 
 _SECONDS = 600.0
-#: How many tests may fail now and then; of more, something else is wrong.
+#: How many tests may be flaky; with more, something else is wrong.
 UNSTEADY_MAX = 20
 
 Lines = set[tuple[str, int]]
@@ -33,14 +33,14 @@ Lines = set[tuple[str, int]]
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """What the tests did on the original, by the number of each test.
+    """The results of the tests on the original, by the number of each test.
 
     Attributes:
         names, files: of all tests that were collected.
         failed: why a test failed; it may not judge.
         tests_by_line: the passing tests that run each line, in the order of the suite.
         sizes: the number of lines that a passing test runs.
-        cpu, wall, turns: what a passing test takes.
+        cpu, wall, turns: the cost of a passing test.
         forking: the passing tests whose other processes run lines of the program.
         readers: the passing tests that read a file of the program, or run it again, by its path.
         peak: the memory that the process of the tests took.
@@ -60,7 +60,7 @@ class Baseline:
 
     @classmethod
     def of(cls, items: Items, said: Sequence[Message]) -> Baseline:
-        """Return what a run of all tests said."""
+        """Return the baseline from the messages of a run of all tests."""
         passed = [each for each in said if each.get("outcome") == "passed"]
         by_line: dict[tuple[str, int], list[int]] = {}
         readers: dict[str, set[int]] = {}
@@ -100,7 +100,7 @@ class Ran:
 
     Attributes:
         said: a message for each test, and one for the end.
-        unwatched: what they said where they ran as they run with mutants, at the same time.
+        unwatched: the messages of the tests when they run as with mutants, at the same time.
         why_ended: why they did not finish, if they did not.
         unsteady: the tests that failed, and passed when they were asked again.
     """
@@ -121,7 +121,7 @@ class Original:
     say: Say
 
     def run(self, numbers: Iterable[int], say: Say) -> None:
-        """Run tests, and say what each runs and takes."""
+        """Run tests, and report the lines and the time of each."""
         known = {*sys.modules}
         coverage = LineCoverage({*self.paths}, Path(tempfile.gettempdir(), f"lines-{os.getpid()}"))
         coverage.start()
@@ -161,7 +161,7 @@ class Original:
         return {each["test"] for each in ended.said if each.get("outcome") == "passed"}
 
     def _counting(self, say: Say) -> Say:
-        """Return what also reports, once a second, how many tests have run."""
+        """Return a ``say`` that also reports, once a second, how many tests have run."""
         count, due = 0, monotonic() + REPORT_SECONDS
 
         def tell(message: Message) -> None:
@@ -176,19 +176,19 @@ class Original:
 
 
 def has_failed(message: Message) -> bool:
-    """Return True if a message says that a test has failed."""
+    """Return True if a message reports a failed test."""
     return message.get("outcome") == "failed"
 
 
 def _why(ended: Ended) -> str:
-    """Return how a test has kept all that come after it from running."""
+    """Return how a test kept all later ones from running."""
     if ended.is_late:
         return f"takes longer than {_SECONDS:.0f} s"
     return ended.raised or (f"ends by {signal.Signals(ended.signal).name}" if ended.signal else "ends the process")
 
 
 def original_job(run: Callable[[Say], None], tag: Any = None) -> Job:
-    """Return a job that runs the program as it is, for as long as that takes within reason."""
+    """Return a job that runs the unchanged program, with a generous time limit."""
     return Job(run, 0, _SECONDS, tag, is_original=True)
 
 
@@ -203,7 +203,7 @@ def endless(ran: Ran, names: Sequence[str]) -> Refused:
 
 
 def failing(failed: Sequence[tuple[str, str]]) -> Refused:
-    """Return that tests fail without any mutant: the first of them, and why it does."""
+    """Return the refusal for tests that fail without a mutant: it names the first, and why it fails."""
     (name, why), more = failed[0], len(failed) - 1
     last = [each for each in why.strip().splitlines() if each.strip()][-1:]
     them = f"these {len(failed)} tests" if more else "it"
@@ -213,7 +213,7 @@ def failing(failed: Sequence[tuple[str, str]]) -> Refused:
 
 
 def refuse_other_files(paths: Mapping[str, str]) -> None:
-    """Refuse where the tests import modules of these names from other files.
+    """Refuse to judge if the tests import modules of these names from other files.
 
     Raises:
         Refused: there is one.
@@ -229,20 +229,20 @@ def refuse_other_files(paths: Mapping[str, str]) -> None:
 
 
 def is_of_python(name: str) -> bool:
-    """Return True if a module is one of Python's own. Those that do something when they are imported are left alone."""
+    """Return True if a module is one of Python's own. Modules with side effects on import are left alone."""
     first = name.partition(".")[0]
     return first in sys.stdlib_module_names and first not in ("antigravity", "idlelib", "test", "this", "turtledemo")
 
 
 def import_all(names: Iterable[str]) -> None:
-    """Import modules; one that cannot be imported is left to the code that needs it."""
+    """Import modules; skip one that cannot be imported: the code that needs it will fail."""
     for name in names:
         with suppress(Exception):
             importlib.import_module(name)
 
 
 def _by_path(lines: Lines) -> dict[str, list[int]]:
-    """Return lines such that each path stands in a message once: paths are most of its bytes."""
+    """Return lines grouped by path: paths are most of the bytes of a message."""
     found: dict[str, list[int]] = {}
     for path, line in lines:
         found.setdefault(path, []).append(line)
@@ -250,7 +250,7 @@ def _by_path(lines: Lines) -> dict[str, list[int]]:
 
 
 def places(message: Message) -> Lines:
-    """Return the lines that a test has run, itself or in other processes."""
+    """Return the lines that a test ran, in this process or others."""
     both = (message.get("lines", {}), message.get("beside", {}))
     return {(path, line) for each in both for path, lines in each.items() for line in lines}
 

@@ -1,4 +1,4 @@
-"""Judges mutants of code that runs at import: a fork imports the program with one, collects and runs the tests."""
+"""Judges mutants of code that runs at import: a fork imports the mutated program, collects and runs the tests."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from ordeal._tools.mutation.running import TestOrder
 from ordeal._tools.mutation.sandbox import BYTECODE, is_isolated, write_anew
 from ordeal._tools.mutation.source import Source
 
-#: Why a file that is not imported again has no verdict.
+#: The reason without a verdict for a file that is not imported again.
 IMPORTED = "pytest or one of its plugins has imported the file before the tests do"
 _REFUSED = "the unchanged program fails where mutants of imported code run, so no verdict would be true"
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Files of tests, and those in them that are asked before all others; where they are ``enough``, no others are."""
+    """Files of tests, and the tests in them that run first; if they are ``enough``, no others run."""
 
     paths: tuple[str, ...]
     names: tuple[str, ...]
@@ -43,9 +43,9 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """What a job asks: tests about a mutant, or a part of them.
+    """The question of a job: do all tests, or a part of them, notice a mutant?
 
-    Where ``first`` has noticed it, its test is asked once more. What ``is_last`` stands.
+    If ``first`` noticed it, its test runs once more. An answer that ``is_last`` is final.
     """
 
     mutant: Mutant
@@ -76,7 +76,7 @@ class ImportPlugin:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: Any) -> bool:
-        """Run until the first failure. A collection that fails is one."""
+        """Run until the first failure. A failed collection counts as one."""
         if session.testsfailed:
             self._fail("", "collection")
         quieten(session.items)
@@ -96,7 +96,7 @@ class ImportPlugin:
 
 
 class ImportRoute:
-    """Judges the mutants that a judge in memory has left over. ``answer`` is what that one said."""
+    """Judges the mutants that the judge in memory left; ``answer`` is that judge's."""
 
     def __init__(self, order: TestOrder, sources: Sequence[Source], answer: Mapping[str, Any], say: Say) -> None:
         self._order, self._answer, self._say = order, answer, say
@@ -111,24 +111,24 @@ class ImportRoute:
         parts = {path: Part((path,), tuple(names)) for path, names in answer["parts"].items()}
         self._unrun = {*answer["readers"]}.intersection(answer["unrun"])
         self._alone: dict[Part, bool] = {}
-        # Where all tests are in one file, none of it comes first.
+        # If all tests are in one file, there is no first part.
         self._parts = {name: parts[path] for name, path in answer["first"].items() if len(parts) > 1}
         for name, names in answer["readers"].items():
             paths = tuple(path for path, of_file in answer["parts"].items() if not {*of_file}.isdisjoint(names))
             self._parts[name] = Part(paths, tuple(names), enough=True)
 
     def judge(self) -> None:
-        """Say what becomes of each mutant, each in a fork that collects; or that the unchanged program fails there."""
+        """Report the verdict on each mutant, each in a fork that collects; or that the original fails there."""
         if not self._left:
             return
-        # What pytest makes of the tests is compiled once, to a folder of our own, and read from there by all others.
+        # The tests that pytest rewrites are compiled once, to a folder of ours, from which all forks read them.
         sys.pycache_prefix = str(self._place.with_name(BYTECODE))
         self._import_plugins()
         if not self._is_green():
             self._say({"refused": [_REFUSED]})
             return
         mutants, green = self._left, self._green_parts()
-        # In a copy a file is the same for all forks: those that read it have it one after another.
+        # In a copy all forks share a file, so those that read it run one after another.
         alone = [] if is_isolated() else [each for each in mutants if each.id in self._answer["readers"]]
         together = [each for each in mutants if each not in alone]
         for some, workers in (together, self._order.workers), (alone, 1):
@@ -145,10 +145,10 @@ class ImportRoute:
                     self._take(asked.first or ended)
 
     def _again(self, asked: _Asked, ended: Ended) -> _Asked | None:
-        """Return the tests to run next for a mutant; None if the verdict stands.
+        """Return the tests to run next for a mutant; None if the verdict is final.
 
-        A test that kills is asked alone, of the mutant and of the original: a busy machine makes some fail. If it does
-        not kill again, all are asked once more.
+        A test that kills runs again alone, on the mutant and on the original: a busy machine makes some fail. If it
+        does not kill again, all run once more.
         """
         said = ended.said[-1] if ended.said else {}
         if asked.is_last:
@@ -157,7 +157,7 @@ class ImportRoute:
             stands = "survived" not in said and self._passes_alone(asked.part)
             return None if stands else _Asked(asked.mutant, is_last=True)
         if asked.part is not None and "survived" in said and not asked.part.enough:
-            # None in this file notices it. All others are asked as well, in the order of the whole suite.
+            # No test in this file notices it. All others run as well, in the order of the whole suite.
             return _Asked(asked.mutant)
         killer = said.get("failed", "")
         if path := next((path for path, names in self._answer["parts"].items() if killer in names), ""):
@@ -165,7 +165,7 @@ class ImportRoute:
         return None
 
     def _passes_alone(self, part: Part | None) -> bool:
-        """Return True if a test passes on the original without the others. Each is asked once."""
+        """Return True if a test passes on the original without the others. The answer is cached."""
         assert part is not None
         if part not in self._alone:
             ended = next(run_jobs([self._original(part)], 1))
@@ -207,7 +207,7 @@ class ImportRoute:
         plugin = ImportPlugin(self._left_out, say, part)
         plugins = [plugin, plugin.watch, OwnOptions()]
         pytest.main(pytest_arguments(self._order.tests, self._place), plugins=plugins)
-        # Had the tests been collected, the plugin had ended the process.
+        # If the tests had been collected, the plugin would have ended the process.
         say({"failed": "", "kind": "collection"})
 
     def _is_green(self) -> bool:
@@ -271,7 +271,7 @@ def _serve(path: str, text: bytes) -> None:
 
 
 def never_imported_anew(path: str, text: bytes) -> str:
-    """Return why no test would meet this text of a file; empty if the tests import it."""
+    """Return why no test would import this text of a file; empty if one does."""
     if is_imported(path):
         return IMPORTED
     try:

@@ -1,8 +1,7 @@
 """Deals mutants to forks, and turns their answers into verdicts.
 
-A lane is a row of mutants of one file that are judged in their order, so that the test which noticed one is asked first
-about the next of its function. How many forks carry the lanes, and whether each mutant has a separate one, changes
-nothing of what is said.
+A lane is a row of mutants of one file that are judged in their order, so that the test which noticed one runs first for
+the next of its function. The verdicts do not depend on the number of forks, or on whether each mutant has its own.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from ordeal._tools.mutation.pytest_items import ASSERTED
 
 LANE = 50
 _PATIENCE = 4.0
-#: After these a process ends, and says nothing of the mutants that were to come.
+#: After these verdicts a process ends, without judging the mutants that were to follow.
 _LAST = frozenset(("dirty", "loop"))
 _NO_ANSWER = frozenset(("raised", "lost", "turning"))
 
@@ -34,7 +33,7 @@ class _Lane:
 
 @dataclass(frozen=True, slots=True)
 class _Tag:
-    """What a job is about. ``lane`` is None for a mutant that is judged again, alone."""
+    """The subject of a job. ``lane`` is None for a mutant that is judged again, alone."""
 
     lane: _Lane | None
     trials: list[Trial]
@@ -57,7 +56,7 @@ class Lanes:
         self.readers: dict[str, list[str]] = {}
 
     def judge(self, mutants: Sequence[Mutant]) -> None:
-        """Say what becomes of each mutant."""
+        """Report the verdict on each mutant."""
         if mutants:
             self._reverse = self._suite.reverse_run()
             self._waiting.append(self._reverse)
@@ -72,7 +71,7 @@ class Lanes:
         self.readers[mutant.id] = self._suite.readers(mutant)
 
     def next_job(self) -> Job | None:
-        """Return what a fork that is free does next; None while there is nothing."""
+        """Return the next job for a free fork; None while there is none."""
         while self._waiting:
             lane = self._waiting.popleft()
             if isinstance(lane, Job):
@@ -84,9 +83,10 @@ class Lanes:
         return None
 
     def _next_of(self, lane: _Lane) -> list[Mutant]:
-        """Return what one fork judges. What runs for others has its own: earlier tests may have left what hides it.
+        """Return the mutants that one fork judges.
 
-        Until it is known what does, each has its own.
+        One whose lines run on behalf of other tests gets a fork alone, because leftovers of earlier tests may hide it.
+        Until those are known, each mutant gets one.
         """
         if not self._suite.is_reverse_known:
             return [lane.left.popleft()]
@@ -163,7 +163,7 @@ class Lanes:
         elif not self._suite.is_reverse_known:
             self._undecided.append((mutant, trial))
         elif len(trial.numbers) == len(covering) and self._suite.runs_for_others(mutant):
-            # Other tests may use what it has left, and notice it.
+            # Other tests may use what the mutant left behind, and notice it.
             self._waiting.appendleft(self._job(_Tag(None, [self._suite.trial_by_all(mutant)])))
         else:
             nearest = self._suite.nearest(covering)
@@ -172,11 +172,11 @@ class Lanes:
     def _failed(self, tag: _Tag, trial: Trial, said: dict[str, Any]) -> None:
         mutant, killer = trial.mutant, said["failed"]
         ran = trial.numbers[: trial.numbers.index(killer) + 1]
-        # Its own process may have asked on the original already; of a batch it has.
+        # Its own process may have run the original already; a batch always has.
         if said.get("passes"):
             self._suite.trust(killer)
         elif len(tag.trials) == 1 and not self._suite.is_true(ran):
-            # In this order it fails without a mutant, too: its verdict does not count, and the mutant runs again.
+            # In this order it fails without a mutant too: its verdict does not count, and the mutant is judged again.
             self._suite.leave_out(killer)
             self._again(mutant, None)
             return
@@ -188,10 +188,10 @@ class Lanes:
         self._verdict(mutant, word, killer=names[killer], tests=count, **more)
 
     def _take_end(self, tag: _Tag, trial: Trial, ended: Ended) -> None:
-        """A process has ended in the midst of a mutant: that is what it says of it."""
+        """Handle a process that ended while it judged a mutant: its end is the verdict."""
         mutant, tests = trial.mutant, len(trial.numbers)
         if ended.lost or (ended.signal == signal.SIGKILL and not ended.is_late):
-            # Something else than the mutant may have ended it.
+            # Something other than the mutant may have ended it.
             if tag.lane is not None:
                 self._again(mutant, self._killer(tag, trial))
                 return
@@ -202,12 +202,13 @@ class Lanes:
         if took_long and any("turning" in each for each in ended.said):
             self._verdict(mutant, "timeout", tests=tests, note="loop limit")
         elif ended.is_blocked and tag.factor == 1.0 and not tag.was_blocked:
-            # Its tests wait for what never comes, and no busy machine makes them: more time would be lost.
+            # Its tests wait for something that never comes, which is not the fault of a busy machine: more time would
+            # be lost.
             self._again(mutant, self._killer(tag, trial), was_blocked=True)
         elif ended.is_blocked and tag.was_blocked:
             self._verdict(mutant, "timeout", tests=tests)
         elif (took_long and tag.factor == 1.0) or (len(tag.trials) > 1 and not took_long):
-            # A busy machine may have made it slow, and it gets four times as long; or it may end of what came before.
+            # A busy machine may have made it slow: it gets four times as long. Or an earlier mutant may have ended it.
             self._again(mutant, self._killer(tag, trial), _PATIENCE if took_long else 1.0)
         else:
             self._verdict(mutant, *ended.verdict(), tests=tests)

@@ -22,19 +22,19 @@ _OF_OTHERS = (
 
 
 def pytest_arguments(tests: Sequence[str], place: Path) -> list[str]:
-    """Return what pytest is given to collect tests, in their order, in this process; what it keeps is in ``place``."""
+    """Return the arguments for pytest to collect tests, in order, in this process; its cache is in ``place``."""
     # Without its plugin, pytest would not know the options and settings of the cache, and tests would have none.
     found = ["-o", f"cache_dir={place / 'cache'}", "-p", "no:randomly", "-p", "no:random_order"]
-    # One that runs each test in a fork sees what it notices in there, and we do not.
+    # A plugin that runs each test in a fork sees failures there, and we would not.
     found += ["-p", "no:pytest_forked", "-q"]
-    # This process has imported ordeal, which pytest would rather have rewritten, as it has a plugin; and a project may
-    # take that warning for an error.
+    # This process has imported ordeal before pytest could rewrite it as a plugin. pytest warns of that, and a project
+    # may turn the warning into an error.
     found += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]
     return [*found, *tests]
 
 
 def switched_off(words: Sequence[str]) -> list[str]:
-    """Return the plugins that these arguments ask for, or that need none, and that are switched off here."""
+    """Return the plugins that these arguments ask for, or that act without any, and that are switched off here."""
     asked = [*words, *os.environ.get("PYTEST_ADDOPTS", "").split()]
     found = {
         "pytest-xdist": ("-n", "--numprocesses"),
@@ -58,27 +58,27 @@ class OwnOptions:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_load_initial_conftests(self, early_config: Any) -> Any:
-        """Let coverage not be measured, if its plugin is there: it begins here."""
+        """Switch coverage off, if its plugin is installed: it begins here."""
         if hasattr(early_config.known_args_namespace, "no_cov"):
             early_config.known_args_namespace.no_cov = True
         return (yield)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_cmdline_main(self, config: Any) -> Any:
-        """Let tests run in this process, over the options of their plugin, if it is installed."""
+        """Make tests run in this process, whatever xdist's options say."""
         if hasattr(config.option, "numprocesses"):
             config.option.numprocesses, config.option.dist, config.option.tx = 0, "no", []
         return (yield)
 
     def pytest_addoption(self, parser: pytest.Parser) -> None:
-        """Know the options of plugins that are not loaded: a project may give them to each run of its tests."""
+        """Accept the options of plugins that are not loaded: a project may give them to each run of its tests."""
         for name, takes_word in _OF_OTHERS:
             with suppress(ValueError):  # another plugin has it
                 parser.addoption(name, action="store" if takes_word else "store_true", help="not used")
 
     @pytest.hookimpl(trylast=True)
     def pytest_configure(self, config: Any) -> None:
-        """Keep the cache, to move it, and know a mark of a plugin that is not loaded."""
+        """Keep the cache, to move it, and accept the mark of a plugin that is not loaded."""
         config.addinivalue_line("markers", "forked: run in a fork, by a plugin that is not loaded")
         self._cache = getattr(config, "cache", None)
         self._move()

@@ -1,4 +1,4 @@
-"""The tests that judge: which of them run a mutant, in which order, by which limits; whether they notice anything."""
+"""The tests that judge: which of them run a mutant, in which order, with which limits, and how far each is trusted."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from ordeal._tools.mutation.source import Source
 from ordeal._tools.mutation.swap import LiveFunctions, OwnLines
 
 _FORCED_MAX = 5
-#: Without a mutant nothing hangs: what does not end in time gets much longer before its tests are called unstable.
+#: Nothing hangs without a mutant: a run that is late gets much longer before its tests count as unstable.
 _PATIENCE = 4.0, 40.0
 
 
@@ -42,7 +42,7 @@ def begun_suite(
     leave_out_failing: bool = False,
     in_place: bool = False,
 ) -> Suite:
-    """Run all tests on the original, twice, and say what is known of them.
+    """Run all tests on the original, twice, and return the suite.
 
     They run in this process if ``in_place``: then no mutant may run in a fork of it.
 
@@ -53,13 +53,13 @@ def begun_suite(
         raise Refused("no tests were collected")
     paths = {source.shown: real_path(str(source.path)) for source in sources}
     live = LiveFunctions({*paths.values()})
-    # A collection in a fork would write to all pages of what is there now, and so copy them.
+    # A garbage collection in a fork would write to all present pages, and so copy them.
     gc.collect()
     gc.freeze()
     original = Original(items, Turns(live), {*paths.values()}, say)
     ran = original.run_all(workers, in_place=in_place)
     if not in_place:
-        # Otherwise each fork would import again what the tests import when they run.
+        # Otherwise each fork would repeat the imports that tests make when they run.
         import_all(name for message in ran.said for name in message.get("modules", ()))
         gc.freeze()
     baseline = Baseline.of(items, ran.said)
@@ -123,9 +123,9 @@ class Suite:
         self._runner = TestRunner(self.items, original.turns, self._turns_of, live, self._sources, self._trusted)
 
     def null_gate(self, said: Message) -> None:
-        """Run the unchanged program the way that mutants run. A test that fails there is left out, by name.
+        """Run the unchanged program the way that mutants run. Leave out tests that fail there.
 
-        ``said`` is the answer of all tests, which counts where all of them pass.
+        ``said`` is the answer of all tests, which is enough if all of them pass.
 
         Raises:
             Refused: too many tests fail.
@@ -147,16 +147,16 @@ class Suite:
         return original_job(lambda tell: self._original.run(numbers, tell))
 
     def learn_reverse(self, said: Sequence[Message]) -> None:
-        """Learn from what the tests run in the reverse order which lines run in the first test alone."""
+        """Learn from a run in the reverse order which lines run only in the first test."""
         self._run_once = self.baseline.reverse_differs(said)
 
     @property
     def is_reverse_known(self) -> bool:
-        """Whether it is known which lines run in the first test alone."""
+        """Return True if it is known which lines run only in the first test."""
         return self._run_once is not None
 
     def _said_unchanged(self, numbers: list[int]) -> dict[str, Any]:
-        """Return what tests say on the original; nothing where they take too long for any busy machine."""
+        """Return the answers of tests on the original; nothing if they take too long even for a busy machine."""
         for factor in _PATIENCE:
             ended = next(run_jobs([self.unchanged(numbers, factor)], 1))
             if ended.said:
@@ -164,7 +164,7 @@ class Suite:
         return {}
 
     def leave_out(self, number: int) -> None:
-        """Let a test judge nothing any more: it does not pass each time."""
+        """Exclude a test that does not pass each time from judging."""
         if number in self._passing:
             self._passing.remove(number)
             self.flaky.append(self.names[number])
@@ -175,14 +175,13 @@ class Suite:
         return Job(lambda say: run_unchanged(self.items, numbers, say), cpu, wall)
 
     def _limits(self, numbers: list[int], factor: float = 1.0) -> tuple[float, float]:
-        # Enough for the limit of turns to be met first by every loop in Python: it is the same on a busy
-        # machine.
+        # Long enough for every loop in Python to meet its limit of turns first, which is the same on a busy machine.
         cpu = 0.5 + 10 * sum(self.baseline.cpu[number] for number in numbers)
         wall = 2.0 + 20 * sum(self.baseline.wall[number] for number in numbers)
         return factor * cpu, factor * (wall + cpu)
 
     def seconds(self) -> tuple[float, float]:
-        """Return what the whole suite takes: CPU and wall time."""
+        """Return the CPU and wall time of the whole suite."""
         return sum(self.baseline.cpu.values()), sum(self.baseline.wall.values())
 
     def passing(self) -> list[str]:
@@ -202,27 +201,27 @@ class Suite:
         return sorted(found & self._passing)
 
     def runs_for_others(self, mutant: Mutant) -> bool:
-        """Return True if the tests that run a mutant are not all that it matters to.
+        """Return True if a mutant may matter to tests that do not run it.
 
-        What a cache holds, or a fixture of a module has made, comes of lines that run in the first test alone. In the
-        reverse order they run in another one, which reveals them.
+        Lines that fill a cache, or make a fixture of a module, run only in the first test that needs it. In the reverse
+        order another test runs them, which reveals them.
         """
         path, run_once = self._paths[mutant.shown], self._run_once
         assert run_once is not None
         return any((path, line) in run_once for line in self._own_lines.of(mutant))
 
     def runs_at_import(self, mutant: Mutant) -> bool:
-        """Return True if a mutant runs before any test does; if it is in no function, whether it runs at all."""
+        """Return True if a mutant runs before any test, or is outside of functions and runs at all."""
         path, source = self._paths[mutant.shown], self._sources[mutant.shown]
         lines, in_function = self._own_lines.of(mutant), mutant.function is not None
         if default := source.default_at((mutant.start, mutant.end)):
-            # A decorator may read defaults where the function is made, and a test that calls nothing may.
+            # A decorator may read defaults when the function is made, and so may a test that calls nothing.
             above = (default[0], *source.ancestors(default[0]))
             if any(getattr(each, "decorator_list", None) for each in above) or not self.covering(mutant):
                 lines, in_function = {default[0].lineno}, False
         if in_function:
             return any((path, line) in self._imported for line in lines)
-        # Where nothing of the file has run, it was imported before anybody looked.
+        # If nothing of the file has run, it was imported before the lines were watched.
         return path not in self._ran or any((path, line) in self._ran[path] for line in lines)
 
     def readers(self, mutant: Mutant) -> list[str]:
@@ -231,18 +230,18 @@ class Suite:
         return [self.names[number] for number in sorted(found & self._passing)]
 
     def nearest(self, numbers: Sequence[int]) -> str:
-        """Return the test among these that runs the fewest lines of the program: it is most about them."""
+        """Return the test among these that runs the fewest lines of the program: it is the most specific."""
         return self.names[min(numbers, key=lambda number: (self.baseline.sizes[number], number))] if numbers else ""
 
     def parts(self) -> dict[str, list[str]]:
-        """Return the tests that may notice a mutant by their files, in the order of both."""
+        """Return the tests that may notice a mutant, grouped by file, in order."""
         found: dict[str, list[str]] = {}
         for number in sorted(self._passing):
             found.setdefault(self.baseline.files[number], []).append(self.names[number])
         return found
 
     def first_part(self, mutant: Mutant) -> str:
-        """Return the file of tests that most likely notices a mutant of what runs at import.
+        """Return the file of tests that most likely notices a mutant of code that runs at import.
 
         That is the one with most tests that run anything of the class or function around it, else of its file.
         """
@@ -270,22 +269,22 @@ class Suite:
     # The mutants
 
     def trial(self, mutant: Mutant, killer: int | None, factor: float = 1.0, *, alone: bool = False) -> Trial:
-        """Return what judges a mutant: the tests that run it, the one that noticed the last of its function first."""
+        """Return the trial of a mutant: the tests that run it, first the one that noticed the last of its function."""
         numbers = killer_first(killer, self._cheap_first(self.covering(mutant)))
         served = not self.baseline.forking.isdisjoint(numbers)
         cpu = self._limits(numbers, factor)[0]
         return Trial(mutant, numbers, cpu, served, alone)
 
     def _cheap_first(self, numbers: Sequence[int]) -> list[int]:
-        """Return tests such that those which turn much more often than most come last: others may notice.
+        """Order tests so that those with many more turns than most come last: others may notice first.
 
-        It is their turns that count, and not their time: they are the same in each run.
+        Turns count here, and not time, because they are the same in each run.
         """
-        # Tests of fewer turns than this power of two are asked in the order of the suite.
+        # Tests of fewer turns than this power of two run in the order of the suite.
         return sorted(numbers, key=lambda number: max(0, self._turns_of(number).bit_length() - 10))
 
     def trial_by_all(self, mutant: Mutant) -> Trial:
-        """Return what judges a mutant as plain pytest would: all tests, in their order."""
+        """Return the trial of a mutant as plain pytest would run it: all tests, in their order."""
         numbers = sorted(self._passing)
         served = bool(self.baseline.forking)
         return Trial(mutant, numbers, self._limits(numbers)[0], served, alone=True)
@@ -297,13 +296,13 @@ class Suite:
         """Return the job that judges mutants one after another."""
         wall = max(self._limits(trial.numbers, factor)[1] for trial in trials)
         job = Job(lambda say: run_trials(trials, self._runner, say), trials[0].cpu, wall)
-        # What sleeps is in one test, and no busy machine keeps it from going on.
+        # A job sleeps within one test, and a busy machine does not make it sleep longer.
         slowest = max((self.baseline.wall[number] for trial in trials for number in trial.numbers), default=0.0)
         job.asleep = factor * (1.0 + 20 * slowest)
         return job
 
     def is_true(self, numbers: list[int]) -> bool:
-        """Return True if the same tests in the same order pass on the original; asked once for each test that kills."""
+        """Return True if the same tests in the same order pass on the original; cached for each test that kills."""
         if numbers[-1] not in self._trusted:
             if "survived" not in self._said_unchanged(numbers):
                 return False
@@ -315,7 +314,7 @@ class Suite:
         self._trusted.add(number)
 
     def forced_failures(self, mutants: Sequence[Mutant]) -> None:
-        """Refuse a file whose functions may raise at once unnoticed: the swap does not reach its tests."""
+        """Refuse a file whose functions may raise at once unnoticed: its tests do not meet mutants in memory."""
         by_file: dict[str, dict[tuple[int, int], Mutant]] = {}
         for mutant in mutants:
             if mutant.function is not None and not self.readers(mutant):
@@ -328,7 +327,7 @@ class Suite:
                 raise Refused(f"{shown}: no test fails when its functions raise, so mutants do not reach the tests")
 
     def _forced(self, shown: str, mutant: Mutant) -> Job:
-        """Return the job that judges a function that raises at once, in the place of a mutant of it."""
+        """Return the job that judges a function that raises at once, in place of its mutant."""
         job = self.job([self.trial(raising(self._sources[shown], mutant), None)])
         job.tag = shown
         return job

@@ -1,4 +1,4 @@
-"""What a fork does to judge mutants: exchange the code, run the tests until one fails, and say which."""
+"""Judges mutants in a fork: swaps the code, runs the tests until one fails, and reports which."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from ordeal._tools.mutation.sandbox import is_isolated, write_anew
 from ordeal._tools.mutation.source import Source
 from ordeal._tools.mutation.swap import LiveFunctions, NotSwappable, Swap, codes_in
 
-#: Tests may change their own.
+#: Tests may replace the original names.
 _TEMPORARY = tempfile.gettempdir()
-#: A test may turn this many times more than on the original, and this much more, before its time is cut: some loops end
-#: that are a thousand times as long, and those without end would take all of it.
+#: The factor and the number of turns beyond the original that a test may take before its time is cut. Some loops a
+#: thousand times as long still end; endless ones would use up all the time.
 TURNS_FREE, TURNS_FACTOR = 100_000, 100
 LONG_TURNS, LONG_SECONDS = 5_000_000, 1.0
 
@@ -35,7 +35,7 @@ LONG_TURNS, LONG_SECONDS = 5_000_000, 1.0
 class Trial:
     """One mutant, the numbers of the tests to run, and their limit in seconds of CPU.
 
-    Where a test starts interpreters, the mutant is ``served`` to them. What survives among others is judged again,
+    Where a test starts interpreters, the mutant is ``served`` to them. A survivor of a batch is judged again,
     ``alone``.
     """
 
@@ -47,7 +47,7 @@ class Trial:
 
 
 class Turns:
-    """Counts what the functions of the program do: their calls, and the turns of their loops."""
+    """Counts the calls of the functions of the program, and the turns of their loops."""
 
     def __init__(self, functions: LiveFunctions) -> None:
         free = free_tools()
@@ -71,13 +71,13 @@ class Turns:
                     sys.monitoring.set_local_events(self._tool, each, self._events)
 
     def start(self, limit: int, say: Say, longer: int = 0) -> None:
-        """Count from zero. At the limit the process says so, and ends; or goes on for some more turns and seconds."""
+        """Count from zero. At the limit the process reports it and ends, or goes on for some ``longer``."""
         self._say, self._longer = say, longer
         self._counter.start(limit)
 
     @property
     def count(self) -> int:
-        """How many there were."""
+        """The number of calls and turns so far."""
         return self._counter.count
 
     def _stop(self) -> None:
@@ -94,17 +94,17 @@ class Turns:
 
 
 def killer_first(killer: int | None, numbers: Sequence[int]) -> list[int]:
-    """Return tests such that the one which noticed the last mutant of the function, if any of them, is asked first."""
+    """Order tests so that the one which noticed the last mutant of the function comes first, if it is among them."""
     return sorted(numbers, key=lambda number: number != killer)
 
 
 def offer(source: Source, mutant: Mutant) -> bool:
-    """Let what reads the file of a mutant from now on read it, and the interpreters that this process starts meet it.
+    """Serve a mutant to code that reads its file from now on, and to interpreters that this process starts.
 
-    Without namespaces other forks would read it as well: then only interpreters meet it. Return whether all do.
+    Without namespaces other forks would read it as well: then only interpreters meet it. Return True if all do.
     """
     text = mutant.applied(source.text)
-    with suppress(OSError):  # what is not of the project is read-only
+    with suppress(OSError):  # files outside the project are read-only
         if is_isolated():
             write_anew(source.path, text)
             return True
@@ -115,7 +115,7 @@ def offer(source: Source, mutant: Mutant) -> bool:
 
 
 def withdraw(source: Source) -> None:
-    """Undo what ``offer`` has done."""
+    """Undo ``offer``."""
     if os.environ.pop(MUTANT, None) is None:
         write_anew(source.path, source.text)
 
@@ -129,7 +129,7 @@ def run_unchanged(items: Items, numbers: Sequence[int], say: Say) -> None:
 
 @dataclass(frozen=True, slots=True)
 class TestRunner:
-    """What a fork judges mutants by: the tests, what each turns on the original, and the functions of the program.
+    """The means of a fork to judge: the tests, the turns of each on the original, and the functions of the program.
 
     A test in ``trusted`` passes on the original after it has noticed a mutant.
     """
@@ -145,8 +145,8 @@ class TestRunner:
 def run_trials(trials: Sequence[Trial], runner: TestRunner, say: Say) -> None:
     """Judge mutants one after another, with one message for each; end where the process may know an earlier one.
 
-    After a test has failed, it must pass on the original in this process. Where it does not, what the mutant did lasts
-    beyond it, and all that follow are for another process. Of a single mutant this is asked once for each test.
+    After a test has failed, it must pass on the original in this process. If it does not, effects of the mutant outlast
+    it, and all further ones are left to another process. For a single mutant this is checked once for each test.
     """
     send_output_to(os.devnull)
     killers: dict[tuple[str, tuple[int, int] | None], int] = {}
@@ -187,6 +187,6 @@ def run_trials(trials: Sequence[Trial], runner: TestRunner, say: Say) -> None:
             if runner.items.first_failure([number], before=before) is None:
                 say({**found, "passes": True})
                 continue
-        # A single one leaves nobody behind whom it could mislead: it is asked in another process whether it is true.
+        # No mutant follows a single one, which it could mislead: another process checks its verdict.
         say(found if len(trials) == 1 else {"dirty": number})
         return

@@ -18,8 +18,8 @@ from ordeal._tools.mutation.verdicts import Word
 
 #: A trace that runs the lines of a mutant, and the steps in which it does, as bits.
 Judging = tuple[JudgingTrace, int]
-#: This many traces judge a mutant, unless all shall. Of the 337 mutants of five examples that any of at most 35 traces
-#: notice, one is noticed only by others; of the traces with the fewest steps, twenty are needed for as much.
+#: This many traces judge a mutant, unless all are wanted. Of the 337 mutants of five examples that any of at most 35
+#: traces notice, one is noticed only by others; of the traces with the fewest steps, twenty are needed for as much.
 JUDGING_MAX = 6
 
 
@@ -35,12 +35,12 @@ def covering(kept: Iterable[JudgingTrace], lines: Lines) -> list[Judging]:
     return sorted(found, key=lambda pair: (-pair[1].bit_count() * len(pair[0].sketches) ** 2, pair[0].number))
 
 
-#: A rule that took too long gets this much more, before it is believed to hang.
+#: A rule that took too long gets this many times as long before it counts as a hang.
 PATIENCE = 5
 
 
 class Batch:
-    """The mutants that one process judges, and which trace noticed the last one of each function."""
+    """The mutants that one process judges, and the trace that noticed the last one of each function."""
 
     def __init__(
         self,
@@ -59,7 +59,7 @@ class Batch:
     ) -> MachineFinding:
         """Judge one mutant by these traces, of the ``runs`` that run its lines.
 
-        What notices it is believed once ``original_passes``.
+        A kill counts once ``original_passes``.
         """
         try:
             swap = Swap(live, source, mutant)
@@ -106,8 +106,8 @@ class Batch:
     def _first_other(self, ran: list[Judging]) -> tuple[JudgingTrace, tuple[int, str, State]] | None:
         """Return the first trace and step whose state is not the original's, with the rule and the state there.
 
-        To compare states takes longer than the steps do, so that only what survives is compared, after the steps that
-        run its lines and after the last: a state may differ later, through what no state shows.
+        Comparing states takes longer than the steps do. So only survivors are compared, after the steps that run their
+        lines and after the last one: a hidden difference may show later.
         """
         for each, hits in ran:
             bench, last = self._running(each.machine), 1 << len(each.sketches) - 1
@@ -127,7 +127,7 @@ class Batch:
     def original_passes(self) -> bool:
         """Return True if the traces that have noticed mutants pass on the original by now.
 
-        Then what they noticed was not left behind by an earlier mutant of this process. Each is asked once.
+        Then what they noticed was not left behind by an earlier mutant of this process. The answer is cached.
         """
         unproven = [*self._unproven.values()]
         self._unproven.clear()
@@ -142,6 +142,6 @@ class Batch:
         return self._benches[machine]
 
     def close(self) -> None:
-        """Take all limits back."""
+        """Lift all limits."""
         self._machine = -1
         self._stack.close()

@@ -1,4 +1,4 @@
-"""Runs the recorded tapes of one machine again and again, quickly, and looks at what fails and at its states."""
+"""Replays the recorded tapes of one machine again and again, quickly, and compares failures and states."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Lookout:
         self._collects = True
 
     def rest(self) -> None:
-        """Look at no state of the runs that follow; what was seen stays."""
+        """Stop looking at states in the runs that follow; keep what was seen."""
         self._due = 0
 
     def compare(
@@ -106,7 +106,7 @@ _UNSTEADY_MAX = 5
 
 
 class TraceReplayer:
-    """A driver of one machine whose runs are watched at their end: what failed, and which invariants fail as well.
+    """Replays tapes of one machine, and notes at the end of each what failed, and which invariants fail as well.
 
     ``turns`` limits the loops of the program in ``run``, to a multiple of what a trace takes at most, ``turns_max``.
     """
@@ -131,7 +131,7 @@ class TraceReplayer:
         self._codes |= dict(_codes_of(self.definition.invariants, "invariant"))
 
     def _watch(self, driver: Driver, rule_timeout: float, turns: TurnLimit | None, turns_max: int | None) -> None:
-        """Take a driver of the same machine as ``driver`` is, that looks at its states as well, with these limits."""
+        """Take a driver of the same machine as ``driver``, which looks at states as well, with these limits."""
         self._lookout = Lookout(lambda machine: sketch(self._reader, machine), self._disarmed)
         looked = (*self.definition.invariants, Invariant("(a look at the state)", self._lookout, (), True))
         definition = msgspec.structs.replace(self.definition, invariants=looked)
@@ -152,7 +152,7 @@ class TraceReplayer:
         return bench
 
     def prepare(self) -> None:
-        """Do what need be done only once, without any step."""
+        """Do once, before any step, what all replays need."""
         with self._randoms.managed():
             self._randoms.reseed()
 
@@ -180,7 +180,7 @@ class TraceReplayer:
 
     @property
     def is_turning(self) -> bool:
-        """Whether the last run was ended because its loops turned without end."""
+        """Return True if the last run was ended because its loops turned without end."""
         return self._turns is not None and self._turns.is_over
 
     def passes(self, tape: _native.Tape) -> bool:
@@ -194,7 +194,7 @@ class TraceReplayer:
         return is_whole and self._lookout.other_at is None
 
     def unsteady(self, tapes: Sequence[_native.Tape]) -> list[str]:
-        """Return the attributes of the machine that differ when a tape runs again, such as addresses; hide them."""
+        """Hide the attributes of the machine that differ when a tape runs again, such as addresses; return them."""
         found: list[str] = []
         for tape in tapes:
             for _ in range(_UNSTEADY_MAX):
@@ -228,9 +228,9 @@ class TraceReplayer:
         return list(zip(watch.rules, self._lookout.numbers, strict=True))
 
     def first_other(self, tape: _native.Tape, original: list[Step], due: int = -1) -> tuple[int, str, State] | None:
-        """Replay a tape. Return the first step whose rule or state is not that of the original, of those in ``due``.
+        """Replay a tape. Return the first step in ``due`` whose rule or state is not that of the original.
 
-        With it come the rule and the state; ``none`` where the replay ends before.
+        Return with it the rule and the state; ``none`` if the replay ends before.
         """
         self._lookout.compare(original, due, self._reader.read)
         replay = _native.Replay(tape)
@@ -284,14 +284,14 @@ class TraceReplayer:
         return machine
 
     def _note(self, machine: RuleBasedStateMachine, error: BaseException) -> None:
-        """Note, while the failing state is there, which invariants it breaks and which faults had a part in it."""
+        """Note, while the failing state exists, which invariants it breaks and which faults had a part in it."""
         faults = self.driver.faults
         self._noted["faults"] = tuple(
             fault.name
             for fault, before in zip(faults, self._hits, strict=True)
             if fault.active or _hits(fault) > before
         )
-        # What hangs is not asked: an invariant may hang as well.
+        # After a hang, invariants are not checked: one may hang as well.
         if not isinstance(error, RuleTimeoutError):
             self._noted["invariants"] = tuple(self._broken(machine))
 

@@ -33,7 +33,7 @@ from ordeal.explore import Explorer
 SHRINK_SECONDS = 20.0
 #: Short searches with different seeds: a failure that the original has too ends what one can find of its kind.
 RUNS_A_SEARCH = 400
-#: So often a written test must fail on the mutant, and pass on the original, in turns.
+#: How often a written test must fail on the mutant, and pass on the original, in turns.
 TIMES = 10
 _HEAD = re.compile(r'def test_\w+\(\):\n( +)""".*?"""\n', re.DOTALL)
 
@@ -47,7 +47,7 @@ class Closing:
 
     @contextmanager
     def broken(self) -> Iterator[Swap]:
-        """Have the mutant in the program during a block."""
+        """Put the mutant into the program during a block."""
         swap = Swap(self._live, self._source, self._mutant)
         try:
             yield swap

@@ -1,4 +1,4 @@
-"""What a machine says of a mutant: what failed and where, or what differed although nothing failed."""
+"""The evidence of a machine about a mutant: what failed and where, or what differed although nothing failed."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class MachineOptions(msgspec.Struct, frozen=True):
 
 
 class Order(msgspec.Struct):
-    """What is to be judged: the paths and names of files, and the mutants. To close one may take ``budget`` seconds."""
+    """An order for a judge: the paths and names of files, and the mutants. To close one may take ``budget`` seconds."""
 
     sources: list[tuple[str, str]]
     mutants: list[Mutant]
@@ -85,7 +85,7 @@ class StateDifference(msgspec.Struct, frozen=True):
 
 
 class MachineFinding(msgspec.Struct, frozen=True):
-    """What became of one mutant.
+    """The verdict of machines on one mutant.
 
     Attributes:
         word: the verdict.
@@ -113,7 +113,7 @@ class MachineFinding(msgspec.Struct, frozen=True):
 
 
 class JudgingMachine(msgspec.Struct, frozen=True):
-    """A machine that judged: its traces, and what its invariants read of its state.
+    """A machine that judged: its traces, and the attributes that its invariants read.
 
     Attributes:
         left_out: how many traces did not run the same way twice on the original.
@@ -208,7 +208,7 @@ HEADER = '"""Written by `ordeal mutate kill`. Each test says which change of the
 
 
 class Closed(msgspec.Struct, frozen=True):
-    """What became of a survivor: ``killed`` or ``open``, and the test with how often it was right.
+    """The outcome for a survivor: ``killed`` or ``open``, and the test with how often it was right.
 
     ``why`` is what fails, or why nothing does; ``trace`` is the run that fails, as JSON.
     """

@@ -35,7 +35,7 @@ BATCH = 100
 #: How many findings of a batch are reported at a time: the original runs once for all of them.
 GROUP = 50
 _SPOILT = "the trace that notices it fails on the original afterwards"
-#: What a rule may take in a replay: mutants that hang are judged so often that the usual limit takes too long.
+#: The time limit of a rule in a replay: many mutants hang, so the usual limit would take too long.
 RULE_SECONDS = 0.2
 FORCED_MAX = 5
 _MEASURING_SECONDS = 300.0
@@ -58,12 +58,12 @@ class Judge:
         self._judges: dict[tuple[str, frozenset[int]], list[Judging]] = {}
 
     def judge(self) -> None:
-        """Say the verdict of each mutant."""
+        """Report the verdict on each mutant."""
         self._benches = [TraceReplayer(load_class(path), self._folder) for path in self._order.options.machines]
         for bench in self._benches:
-            bench.prepare()  # each fork would need the time again
+            bench.prepare()  # otherwise each fork would spend that time
         self._live = LiveFunctions(self._paths)
-        gc.freeze()  # what is there now is never looked through again, in none of the forks
+        gc.freeze()  # no fork's garbage collector looks through present objects again
         for number, path in enumerate(self._order.options.machines):
             self._prepare(number, path)
         before = _cpu_seconds()
@@ -79,7 +79,7 @@ class Judge:
                 reached.append(mutant)
         self._forced_failures(reached)
         waiting = [reached[at : at + BATCH] for at in range(0, len(reached), BATCH)]
-        # A batch whose process ends leaves the mutants behind the one that ended it.
+        # A batch whose process ends leaves the mutants after the one that ended it.
         while waiting:
             ended = run_jobs(map(self._job, waiting), self._order.options.workers)
             waiting = [each for one in ended for each in self._take(one)]
@@ -184,8 +184,8 @@ class Judge:
         say({"failed": failed})
 
     def _job(self, mutants: list[Mutant]) -> Job:
-        # It begins again with each mutant. A rule that hangs is given its limit once, and then more of it; after a
-        # group each trace that noticed one runs on the original.
+        # The time limit begins again with each mutant. A rule that hangs gets its limit, then more; after a group each
+        # trace that noticed one runs on the original.
         slowest = max(sum(each.seconds for each, _ in self._judging(mutant)) for mutant in mutants)
         wall = 10.0 + (20 + min(GROUP, len(mutants))) * slowest + (1 + PATIENCE) * max(self._limits)
         return Job(lambda say: self._judge_batch(mutants, say), 0, wall, mutants)
@@ -195,7 +195,7 @@ class Judge:
         return self._benches[machine].limited(limit, turns, max(each.turns for each in self._kept))
 
     def _judge_batch(self, mutants: list[Mutant], say: Say) -> None:
-        """Judge mutants, and say what is found of some at a time: the original is asked once for all of these."""
+        """Judge mutants, and report findings in groups: the original runs once for each group."""
         send_output_to(os.devnull)
         signal.signal(signal.SIGPROF, signal.SIG_DFL)
         turns = TurnLimit(self._live)
@@ -203,7 +203,7 @@ class Judge:
         batch = Batch(benches, self._bench, turns.watch)
         group: list[MachineFinding] = []
         for number, mutant in enumerate(mutants):
-            say({"at": number})  # whoever began the fork must know it when the fork has died
+            say({"at": number})  # the parent must know it when the fork has died
             chosen, runs = self._judging(mutant), len(self._covering(mutant))
             signal.setitimer(signal.ITIMER_PROF, 2.0 + 50 * sum(each.seconds for each, _ in chosen))
             group.append(batch.finding(self._live, self._sources[mutant.shown], mutant, chosen, runs))
@@ -219,7 +219,7 @@ class Judge:
             group.clear()
 
     def _take(self, ended: Ended) -> Iterator[list[Mutant]]:
-        """Say the verdicts of a batch; yield what is left of it, without the mutant that ended its process."""
+        """Report the verdicts of a batch; yield the rest of it, without the mutant that ended its process."""
         mutants: list[Mutant] = ended.job.tag
         done = _findings(ended)
         if done:
@@ -229,7 +229,7 @@ class Judge:
         if not rest:
             return
         if spoilt:
-            # One of them has left something in the process: each gets its own, and the others a new one.
+            # One of them has left something in the process: each gets its own process, and the others a new one.
             yield from ([each] for each in rest if each.id in spoilt)
             if others := [each for each in rest if each.id not in spoilt]:
                 yield others
@@ -238,7 +238,7 @@ class Judge:
         at = mutants[max(last, len(done))]
         rest.remove(at)
         if len(mutants) > 1:
-            # It may only have met what another mutant left behind: it is judged again, alone.
+            # It may only have met leftovers of another mutant: it is judged again, alone.
             yield [at]
         else:
             word, note = ended.verdict()
@@ -269,7 +269,7 @@ def _is_part(each: Message, before: Message, of_tape: list[Trace]) -> bool:
 
 
 def _cpu_seconds() -> float:
-    """Return what this process and its forks have used so far."""
+    """Return the CPU time that this process and its forks have used so far."""
     used = (resource.getrusage(each) for each in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     return sum(each.ru_utime + each.ru_stime for each in used)
 

@@ -50,7 +50,7 @@ def judge_with_machines(
                     progress(verdict)
     except KeyboardInterrupt:
         judgement.was_interrupted = True
-    # In the order of the mutants, whichever process was first with its own.
+    # In the order of the mutants, no matter which process was first.
     findings = {mutant.id: judgement.findings[mutant.id] for mutant in mutants if mutant.id in judgement.findings}
     judgement.findings = findings
     judgement.verdicts = [

@@ -82,7 +82,7 @@ class ReadWatch(Observer):
 
 @contextmanager
 def noting(types: set[type], note: Callable[[Any, str], object]) -> Iterator[None]:
-    """Tell ``note`` each attribute that is read of objects of these types during the block."""
+    """Call ``note`` with each attribute that is read of objects of these types during the block."""
     before: list[tuple[type, Any]] = []
     for each in types:
         inherited = each.__getattribute__
@@ -136,7 +136,7 @@ class StepLines(StepWatch):
         sys.monitoring.restart_events()
 
     def stop(self) -> None:
-        """Note the lines of the last step, and of what tore the machine down; leave nothing behind."""
+        """Note the lines of the last step, and of the teardown; leave nothing behind."""
         self._take()
         sys.monitoring.set_events(self._tool, 0)
         sys.monitoring.free_tool_id(self._tool)
@@ -172,7 +172,7 @@ class JudgingTrace(msgspec.Struct):
     Attributes:
         number: its place among all, those with the fewest steps first.
         hits: the steps in which each line runs, as bits.
-        seconds, turns: what it takes on the original; the turns are those of ``TurnLimit``.
+        seconds, turns: its cost on the original; the turns are those of ``TurnLimit``.
         sketches: the rule and the number of the state after each step.
     """
 
@@ -187,10 +187,10 @@ class JudgingTrace(msgspec.Struct):
 
 
 def drawn(path: str, targets: Sequence[str], *, runs: int, seconds: float, seed: int, say: Say) -> None:
-    """Explore a machine, and say the traces that reached something new.
+    """Explore a machine, and report the traces that reached something new.
 
-    The number of runs is the limit, so that each time finds the same. That of seconds is there for machines that take
-    very long, and is said where it ended an exploration.
+    The number of runs is the limit, so that each search finds the same. The limit in seconds is for machines that take
+    very long; a search that it ended is reported as such.
     """
     given = load_class(path)
     for number in range(EXPLORATIONS):
@@ -219,7 +219,7 @@ def saved(path: str, folders: Sequence[str]) -> Iterator[Trace]:
 def tapes_of(trace: Trace, bench: TraceReplayer) -> list[_native.Tape]:
     """Return the tape of a trace, and of one that fails a second one without the step that did.
 
-    What was a failure once may pass today, to its last step. There is none where the trace does not fit the machine.
+    An old failure may pass today, to its last step. There is none where the trace does not fit the machine.
     """
     try:
         steps = tape_of(trace, bench.driver).steps()

@@ -1,4 +1,4 @@
-"""Ends a replay whose loops turn without end: by a count, which is the same on a busy machine, not by its time."""
+"""Ends a replay whose loops turn without end: by a count, which is the same on a busy machine, and not by time."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class TurnLimit(Turns):
         self._counter.start(0 if baseline is None else TURNS_FREE + TURNS_FACTOR * baseline)
 
     def end(self) -> None:
-        """Count no more."""
+        """Stop counting."""
         if self._tool is not None:
             for event in (sys.monitoring.events.JUMP, sys.monitoring.events.PY_START):
                 sys.monitoring.register_callback(self._tool, event, None)
@@ -36,5 +36,5 @@ class TurnLimit(Turns):
 
     @staticmethod
     def error() -> RuleTimeoutError:
-        """Return what a replay fails with at the limit."""
+        """Return the error of a replay at the limit."""
         return RuleTimeoutError("the program turns in a loop, or calls itself, without end")
