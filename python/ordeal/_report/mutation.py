@@ -67,11 +67,6 @@ def survivor_text(source: Source, verdict: Verdict, within: int = 0, why: Sequen
     return f"{one_line(head)}\n{diff}{told}{doubt_text(verdict)}"
 
 
-def folded(verdicts: Sequence[Verdict], *, every: bool) -> Counter[str]:
-    """Return how many survivors are hidden within another one, by its id; none if ``every`` one is shown."""
-    return Counter({name: len(found) for name, found in inside(verdicts).items()} if not every else {})
-
-
 def doubt_text(verdict: Verdict) -> str:
     """Return, as a line, why the changed code may be unused; nothing without such a doubt."""
     return one_line(f"  DEAD?  {verdict.doubt}") + "\n" if verdict.doubt else ""
@@ -94,11 +89,12 @@ def mutation_text(sources: Sequence[Source], judgement: Judgement, *, every: boo
     """Return the whole report as text, with the first survivor of each line, or all."""
     by_name = {source.shown: source for source in sources}
     verdicts = judgement.verdicts
-    shown, within = weakest_first(verdicts, every=every), folded(verdicts, every=every)
-    parts = [
-        survivor_text(by_name[each.mutant.shown], each, within[each.mutant.id], why_it_survived(each.mutant, judgement))
-        for each in shown
-    ]
+    # Those within another survivor are only counted there, unless all are shown.
+    within = {} if every else {name: len(found) for name, found in inside(verdicts).items()}
+    parts = []
+    for each in weakest_first(verdicts, every=every):
+        why = why_it_survived(each.mutant, judgement)
+        parts.append(survivor_text(by_name[each.mutant.shown], each, within.get(each.mutant.id, 0), why))
     parts += _uncovered(verdicts)
     parts += _not_run(verdicts) if judgement.machines else []
     parts += _functions(sources, verdicts)

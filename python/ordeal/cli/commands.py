@@ -344,7 +344,7 @@ def mutate() -> None:
     `apply ID` writes it into the program, and `accept ID` notes that no test needs to notice it. `rerun` judges the
     survivors again. `report FORMAT` writes a report: html, md, junit, sarif, github, badge or json. `kill ID` searches
     for a run in which a machine of ordeal.toml notices a survivor, and writes it as a test; `kill` does so for all
-    survivors. `doctor [PATH]...` runs the tests without a mutant, and reports which of them can judge.
+    survivors.
     """
 
 

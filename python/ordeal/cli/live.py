@@ -142,6 +142,10 @@ class Region:
         self._write(start + self._to_its_start() + captured.get())
         self._lengths = [line.cell_len for line in lines]
 
+    def show(self, text: str) -> None:
+        """Replace what is drawn by one plain line."""
+        self.draw([Text(text)])
+
     def add(self, text: str) -> None:
         """Write one more line below, from a handler of a signal too, which may interrupt any of these methods."""
         with suppress(OSError, ValueError):

@@ -31,22 +31,16 @@ def sites(source: Source, node: ast.AST | None = None) -> Iterator[Change]:
 
 def _children(node: ast.AST) -> Iterator[ast.AST]:
     """Yield the children of a node, without docstrings, annotations and parts of f-strings."""
+    has_docstring = (
+        isinstance(node, ast.Module | ast.ClassDef | Function) and ast.get_docstring(node, False) is not None
+    )
     for name, value in ast.iter_fields(node):
         if name in ("annotation", "returns", "type_params") or isinstance(node, ast.JoinedStr):
             continue
         values = value if isinstance(value, list) else [value]
         for at, each in enumerate(values):
-            if isinstance(each, ast.AST) and not (name == "body" and at == 0 and _is_docstring(node, each)):
+            if isinstance(each, ast.AST) and not (name == "body" and at == 0 and has_docstring):
                 yield each
-
-
-def _is_docstring(node: ast.AST, child: ast.AST) -> bool:
-    return (
-        isinstance(node, ast.Module | ast.ClassDef | Function)
-        and isinstance(child, ast.Expr)
-        and isinstance(child.value, ast.Constant)
-        and isinstance(child.value.value, str)
-    )
 
 
 def _broken(source: Source, parent: ast.AST, node: ast.AST) -> Iterator[Change]:

@@ -55,7 +55,9 @@ def _told(source: Source, verdict: Verdict, unnamed: Callable[[str, ast.stmt | N
     if (name := unread(source, mutant, statement)) and verdict.note != STATE_DIFFERS:
         return replace(verdict, doubt=never_read(name))
     if verdict.word == "uncovered" and statement is not None:
-        name = unnamed(mutant.shown, _definition(source, statement))
+        chain = (statement, *source.ancestors(statement))
+        definition = next((each for each in chain if isinstance(each, Function | ast.ClassDef)), None)
+        name = unnamed(mutant.shown, definition)
         return replace(verdict, doubt=f"nothing else names `{name}`") if name else verdict
     return verdict
 
@@ -72,11 +74,6 @@ def proof(source: Source, mutant: Mutant, statement: ast.stmt | None) -> str:
 def never_read(name: str) -> str:
     """Return why a statement that stores a local may not matter."""
     return f"this value of `{name}` is never read"
-
-
-def _definition(source: Source, statement: ast.stmt) -> ast.stmt | None:
-    chain = (statement, *source.ancestors(statement))
-    return next((each for each in chain if isinstance(each, Function | ast.ClassDef)), None)
 
 
 def words_in(paths: Iterable[Path]) -> Counter[str]:

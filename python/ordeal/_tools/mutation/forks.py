@@ -246,7 +246,12 @@ def _be(job: Job, pipe: int, before: set[int | signal.Signals], memory: int) -> 
             os.setpgid(0, 0)
         die_with(os.getppid(), group=True)
         cover(is_original=job.is_original)
-        _limit(job, memory)
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        if not job.is_original:
+            memory_limit.limit_memory(memory)
+        if job.cpu:
+            signal.signal(signal.SIGPROF, signal.SIG_DFL)
+            signal.setitimer(signal.ITIMER_PROF, job.cpu)
         begins = "raised"
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
         job.run(say)
@@ -255,15 +260,6 @@ def _be(job: Job, pipe: int, before: set[int | signal.Signals], memory: int) -> 
             say({begins: f"{type(error).__name__}: {error}"[:300]})
     finally:
         os._exit(0)
-
-
-def _limit(job: Job, memory: int) -> None:
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    if not job.is_original:
-        memory_limit.limit_memory(memory)
-    if job.cpu:
-        signal.signal(signal.SIGPROF, signal.SIG_DFL)
-        signal.setitimer(signal.ITIMER_PROF, job.cpu)
 
 
 def _sleeping(pid: int) -> _Threads | None:

@@ -57,7 +57,7 @@ class LineCoverage:
 
         A process reports each line once. So one that lives on may run lines again for a later test without a report.
         """
-        self._by_process = {pid: lines for pid, lines in self._by_process.items() if _is_alive(pid)}
+        self._by_process = {pid: lines for pid, lines in self._by_process.items() if Path(f"/proc/{pid}").exists()}
         if self._beside is not None and self._beside.exists():
             with self._beside.open("rb") as file:
                 file.seek(self._read)
@@ -139,11 +139,3 @@ def is_imported(path: str) -> bool:
     """Return True if a module of this process comes from a file."""
     files = [vars(module).get("__file__") for module in [*sys.modules.values()] if type(module) is ModuleType]
     return any(isinstance(each, str) and real_path(each) == path for each in files)
-
-
-def _is_alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except OSError:
-        return False
-    return True

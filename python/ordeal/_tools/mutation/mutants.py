@@ -192,8 +192,12 @@ def is_arid(source: Source, node: ast.AST) -> bool:
             return True
         if _is_for_type_checkers(inner, outer) or _is_for_others(inner, outer):
             return True
-        if isinstance(inner, ast.Assign | ast.AnnAssign) and outer is source.tree and _is_table(source, inner):
-            return True
+        if isinstance(inner, ast.Assign | ast.AnnAssign) and outer is source.tree:
+            first, last = source.span(inner)
+            # A statement of this many bytes outside functions is a table of data, which takes minutes to compile for
+            # each number.
+            if last - first >= 4_096:
+                return True
         if isinstance(inner, ast.Assign | ast.AnnAssign | ast.AugAssign):
             if any(_ARID_NAME[outer is not source.tree].fullmatch(name) for name in _assigned(inner)):
                 return True
@@ -218,7 +222,8 @@ def _is_for_type_checkers(inner: ast.AST, outer: ast.AST) -> bool:
         is_stub = all(isinstance(each, ast.Expr) and isinstance(each.value, ast.Constant) for each in inner.body)
         return is_stub or any(_last_name(each) == "overload" for each in inner.decorator_list)
     if isinstance(inner, ast.ClassDef):
-        return any(_last_name(each) in ("Protocol", "TypedDict") for each in _bases(inner))
+        bases = (each.value if isinstance(each, ast.Subscript) else each for each in inner.bases)
+        return any(_last_name(each) in ("Protocol", "TypedDict") for each in bases)
     return isinstance(outer, ast.Call) and _last_name(outer.func) == "cast" and inner in outer.args[:1]
 
 
@@ -276,18 +281,6 @@ def _value_here(node: ast.AST) -> Any:
         case ast.Call(func=ast.Attribute(value=inner, attr="startswith"), args=[begin]):
             return _value_here(inner).startswith(_value_here(begin))
     raise LookupError
-
-
-def _is_table(source: Source, statement: ast.stmt) -> bool:
-    first, last = source.span(statement)
-    # A statement of this many bytes outside functions is a table of data, which takes minutes to compile for
-    # each number.
-    return last - first >= 4_096
-
-
-def _bases(of: ast.ClassDef) -> list[ast.expr]:
-    """Return the bases of a class, without their parameters."""
-    return [each.value if isinstance(each, ast.Subscript) else each for each in of.bases]
 
 
 def _is_type(node: ast.expr) -> bool:
@@ -522,30 +515,19 @@ def raising(source: Source, mutant: Mutant) -> Mutant:
     raise AssertionError("a mutant's function is in its file")
 
 
-def same_code(one: types.CodeType, other: types.CodeType) -> bool:
-    """Return True if two pieces of code have the same instructions, names and constants; positions do not matter."""
-    return shape(one) == shape(other)
-
-
 def shape(code: types.CodeType) -> tuple[object, ...]:
-    """Return the shape of code, to be compared and hashed."""
+    """Return the instructions, names and constants of code, to be compared and hashed; positions do not matter."""
+    constants = code.co_consts
+    # The first constant stays though nothing loads it. It was the docstring, or None, until Python 3.14, where it may
+    # be the condition of a loop without end.
+    is_any = sys.version_info >= (3, 14) and not code.co_flags & _HAS_DOCSTRING
+    if is_any and not any(first in code.co_code for first in _FIRST_LOADED):
+        constants = constants[1:]
     return (
         *(code.co_code, code.co_exceptiontable, code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars),
         *(code.co_flags, code.co_argcount, code.co_kwonlyargcount, code.co_posonlyargcount, code.co_name),
-        tuple(shape(each) if isinstance(each, types.CodeType) else _exact(each) for each in _constants(code)),
+        tuple(shape(each) if isinstance(each, types.CodeType) else _exact(each) for each in constants),
     )
-
-
-def _constants(code: types.CodeType) -> tuple[object, ...]:
-    """Return the constants of a piece of code, without an unused first one.
-
-    The first stays though nothing loads it. It was the docstring, or None, until Python 3.14, where it may be the
-    condition of a loop without end.
-    """
-    is_any = sys.version_info >= (3, 14) and not code.co_flags & _HAS_DOCSTRING
-    if is_any and not any(first in code.co_code for first in _FIRST_LOADED):
-        return code.co_consts[1:]
-    return code.co_consts
 
 
 def _exact(value: object) -> tuple[object, ...]:

@@ -21,7 +21,6 @@ from ordeal._tools.mutation.sandbox import NoVerdictError, sandbox
 from ordeal._tools.mutation.source import Source
 from ordeal._tools.mutation.verdicts import WORDS, Verdict, Word
 
-_DELETES = "delete_statement"
 _JUDGE = "ordeal._tools.mutation.pytest_judge"
 _LOST = "the process that judges ended; the next run goes on from here"
 
@@ -33,13 +32,11 @@ class Judgement:
     Attributes:
         tests: how many tests passed without a mutant, and may notice one.
         names: all tests that pytest collected.
-        reached: the files that tests import or run a part of.
         flaky: tests that did not pass twice, and saved failures that still fail; they judge nothing.
         seconds: how long all took, and ``cpu_seconds`` of all processes.
         drawn_from: how many mutants there are, where those judged are a sample; else 0.
         suite_seconds: how long all tests take one after another without a mutant.
         switched_off: the plugins that a project asks for and that no mutant is judged with.
-        baseline_seconds: the part of ``seconds`` before the first mutant.
         left_out: how many more there are of each kind that is not judged: ``equivalent`` ones compile to the code of
             the original, ``duplicate`` ones to that of another mutant, and ``accepted`` ones have a reason.
         machines: those that judged, where machines did, with ``findings`` by the ids of mutants.
@@ -50,12 +47,10 @@ class Judgement:
     tests: int = 0
     names: list[str] = field(default_factory=list)
     flaky: list[str] = field(default_factory=list)
-    reached: list[str] = field(default_factory=list)
     seconds: float = 0.0
     cpu_seconds: float = 0.0
     suite_seconds: float = 0.0
     switched_off: list[str] = field(default_factory=list)
-    baseline_seconds: float = 0.0
     was_interrupted: bool = False
     left_out: dict[str, int] = field(default_factory=dict)
     drawn_from: int = 0
@@ -128,7 +123,6 @@ def judge_with_pytest(
                         beginning(str(message["beginning"]))
                     verdict = _take(message, judgement, by_id)
                     if "baseline" in message:
-                        judgement.baseline_seconds = monotonic() - since
                         begun(judgement)
                     if verdict is not None:
                         found[verdict.mutant.id] = verdict
@@ -147,22 +141,18 @@ def judge_with_pytest(
     return judgement
 
 
-def by_line(mutants: Sequence[Mutant]) -> list[Mutant]:
-    """Return the mutants ordered so that one of each line comes first, then the second ones.
+#: A deleted statement says more than a changed operator, and that more than a changed constant.
+_RANKS = {"delete_statement": 0, "boundary": 2, "constant": 2, "string": 2}
 
-    A deleted statement says more than a changed operator, and that more than a changed constant.
-    """
+
+def by_line(mutants: Sequence[Mutant]) -> list[Mutant]:
+    """Return the mutants ordered so that one of each line comes first, then the second ones."""
     seen: Counter[tuple[str, int]] = Counter()
     ranks = {}
-    for mutant in sorted(mutants, key=_worth):
-        ranks[mutant.id] = seen[mutant.shown, mutant.line], _worth(mutant)
+    for mutant in sorted(mutants, key=lambda each: _RANKS.get(each.operator, 1)):
+        ranks[mutant.id] = seen[mutant.shown, mutant.line], _RANKS.get(mutant.operator, 1)
         seen[mutant.shown, mutant.line] += 1
     return sorted(mutants, key=lambda mutant: ranks[mutant.id])
-
-
-def _worth(mutant: Mutant) -> int:
-    """Return the rank by which a mutant of a line is tried."""
-    return {_DELETES: 0, "boundary": 2, "constant": 2, "string": 2}.get(mutant.operator, 1)
 
 
 def _children_cpu() -> float:
@@ -173,7 +163,6 @@ def _children_cpu() -> float:
 def _take(message: dict[str, Any], judgement: Judgement, by_id: dict[str, Mutant]) -> Verdict | None:
     if "baseline" in message:
         judgement.tests, judgement.flaky = int(message["baseline"]), [str(each) for each in message["flaky"]]
-        judgement.reached = [str(each) for each in message["reached"]]
         judgement.names = [str(each) for each in message["names"]]
         judgement.suite_seconds = float(message["seconds"])
         judgement.switched_off = [str(each) for each in message["switched off"]]

@@ -145,7 +145,9 @@ def sandbox(folder: Path, passed: Sequence[str] = (), *, limit: int = 1024) -> I
             link = scratch / "home" / inner
             link.parent.mkdir(parents=True, exist_ok=True)
             link.symlink_to(Path.home() / inner)
-        root = _project_of(folder.absolute())
+        # The project is the repository that holds the folder, or the folder itself.
+        above = (each for each in (folder.absolute(), *folder.absolute().parents) if (each / ".git").exists())
+        root = next((each for each in above if each != each.parent), folder.absolute())
         here = Sandbox(str(root), str(scratch), str(folder.absolute()), limit, is_isolated=True)
         if not can_isolate(here):
             _Copy(root, scratch, {root / each for each in passed}).make(scratch / "tree")
@@ -163,12 +165,6 @@ def end_all(process: subprocess.Popen[bytes]) -> None:
         with suppress(ProcessLookupError, PermissionError):
             os.kill(pid, signal.SIGKILL)
     process.wait()
-
-
-def _project_of(folder: Path) -> Path:
-    """Return the top of the repository that holds a folder; the folder itself if there is none."""
-    above = (each for each in (folder, *folder.parents) if (each / ".git").exists())
-    return next((each for each in above if each != each.parent), folder)
 
 
 def _remove_abandoned() -> None:
@@ -297,7 +293,8 @@ def _covered(here: Sandbox) -> list[tuple[str, int, str]]:
     for each in sorted({Path(name).resolve() for name in (here.root, here.place.parents[1], *_TEMPORARY)}):
         if each.is_dir() and not any(each.is_relative_to(above) for above in found):
             found.append(each)
-    return [(str(each), stat.S_IMODE(each.stat().st_mode), _escaped(str(each))) for each in found]
+    escapes = str.maketrans({each: f"\\{each}" for each in "\\,:"})
+    return [(str(each), stat.S_IMODE(each.stat().st_mode), str(each).translate(escapes)) for each in found]
 
 
 def _cover(here: Sandbox, *, kept: Sequence[str]) -> None:
@@ -326,11 +323,6 @@ def _cover(here: Sandbox, *, kept: Sequence[str]) -> None:
         os.close(handle)
     # What was the current folder lies below the overlay.
     os.chdir(folder)
-
-
-def _escaped(path: str) -> str:
-    """Return a path as the options of an overlay have it."""
-    return path.replace("\\", "\\\\").replace(",", "\\,").replace(":", "\\:")
 
 
 def _new_namespaces() -> None:

@@ -124,12 +124,9 @@ def standing(saved: Saved | None, key: str) -> list[Verdict]:
     """
     if saved is None or not key or saved.key != key or saved.rest.flaky:
         return []
-    return [each for each in saved.verdicts() if not _may_differ(each)]
-
-
-def _may_differ(verdict: Verdict) -> bool:
-    """Return True if a busy machine may have made a verdict. A limit of turns, unlike one of time, leaves a note."""
-    return verdict.word in ("not run", "memory", "crash") or (verdict.word == "timeout" and not verdict.note)
+    unsteady = ("not run", "memory", "crash")
+    # A limit of turns, unlike one of time, leaves a note.
+    return [each for each in saved.verdicts() if each.word not in unsteady and (each.word != "timeout" or each.note)]
 
 
 def key_of(folder: Path, mutants: Sequence[Mutant], options: Mapping[str, Any]) -> str:

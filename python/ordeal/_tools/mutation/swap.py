@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from functools import lru_cache
 
 from ordeal._tools.mutation.interpreters.sitecustomize import real_path
-from ordeal._tools.mutation.mutants import Mutant, compiled_unit, lines_of, same_code
+from ordeal._tools.mutation.mutants import Mutant, compiled_unit, lines_of, shape
 from ordeal._tools.mutation.source import Function, Source
 
 Place = tuple[str, int]
@@ -50,7 +50,7 @@ class LiveFunctions:
         known = self._compared.get(function, (None, None))
         if known[0] is function.__code__ and known[1] is code:
             return True
-        if not same_code(function.__code__, code):
+        if shape(function.__code__) != shape(code):
             return False
         self._compared[function] = function.__code__, code
         return True

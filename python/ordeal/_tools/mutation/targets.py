@@ -104,9 +104,14 @@ def _named(word: str, folder: Path) -> Iterator[Target]:
     elif path.is_dir():
         yield from map(Target, _inside(path))
     elif (match := _LINES.fullmatch(word)) and (folder / match[1]).is_file():
-        yield Target(
-            folder / match[1], _checked_lines(word, folder / match[1], int(match[2]), int(match[3] or match[2]))
-        )
+        path, first, last = folder / match[1], int(match[2]), int(match[3] or match[2])
+        lines = read_whole(path).count(b"\n") + 1
+        if not 1 <= first <= last:
+            hint = "write the first and the last line, such as `shop.py:12-40`"
+            raise ConfigError(f"`{word}` names no lines", hint=hint)
+        if first > lines:
+            raise ConfigError(f"`{word}` names lines beyond the end of the file", hint=f"it has {lines}")
+        yield Target(path, (first, last))
     elif _DOTTED.fullmatch(word):
         yield from _dotted(word, folder)
     else:
@@ -123,15 +128,6 @@ def _nothing(word: str) -> ConfigError:
 def _inside(folder: Path) -> list[Path]:
     found = sorted(folder.rglob("*.py"))
     return [inner for inner in found if not _is_test(inner.relative_to(folder)) and inner.is_file()]
-
-
-def _checked_lines(word: str, path: Path, first: int, last: int) -> tuple[int, int]:
-    lines = read_whole(path).count(b"\n") + 1
-    if not 1 <= first <= last:
-        raise ConfigError(f"`{word}` names no lines", hint="write the first and the last line, such as `shop.py:12-40`")
-    if first > lines:
-        raise ConfigError(f"`{word}` names lines beyond the end of the file", hint=f"it has {lines}")
-    return first, last
 
 
 def _dotted(word: str, folder: Path) -> Iterator[Target]:

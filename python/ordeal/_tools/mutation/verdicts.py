@@ -154,16 +154,16 @@ def inside(verdicts: Iterable[Verdict]) -> dict[str, list[Verdict]]:
             by_file.setdefault(verdict.mutant.shown, []).append(verdict)
     found: dict[str, list[Verdict]] = {}
     for verdict in survived:
-        around = [each for each in by_file.get(verdict.mutant.shown, ()) if _holds(each.mutant, verdict.mutant)]
-        if around:
-            outermost = max(around, key=lambda each: each.mutant.end - each.mutant.start)
-            found.setdefault(outermost.mutant.id, []).append(verdict)
+        inner = verdict.mutant
+        around = [
+            each.mutant
+            for each in by_file.get(inner.shown, ())
+            if each.mutant.start <= inner.start and inner.end <= each.mutant.end
+        ]
+        outermost = max(around, key=lambda each: each.end - each.start, default=inner)
+        if outermost.end - outermost.start > inner.end - inner.start:
+            found.setdefault(outermost.id, []).append(verdict)
     return found
-
-
-def _holds(outer: Mutant, inner: Mutant) -> bool:
-    length = outer.end - outer.start
-    return outer.start <= inner.start and inner.end <= outer.end and inner.end - inner.start < length
 
 
 Depth = Literal["tested", "partially tested", "pseudo-tested", "not covered"]
@@ -194,14 +194,9 @@ def functions_of(sources: Sequence[Source], verdicts: Iterable[Verdict]) -> list
     for (shown, name, lines), each in found.items():
         whole = tuple(verdict for verdict in each if verdict is not None and verdict.word != "not run")
         if len(whole) == len(each):
-            functions.append(FunctionVerdict(shown, name, lines[0], _depth(whole), whole))
+            noticed = sum(one.word in DETECTED for one in whole)
+            word: Depth = "tested" if noticed == len(whole) else "partially tested"
+            if not noticed:
+                word = "pseudo-tested" if any(one.word == "survived" for one in whole) else "not covered"
+            functions.append(FunctionVerdict(shown, name, lines[0], word, whole))
     return functions
-
-
-def _depth(verdicts: Sequence[Verdict]) -> Depth:
-    noticed = sum(each.word in DETECTED for each in verdicts)
-    if noticed == len(verdicts):
-        return "tested"
-    if noticed:
-        return "partially tested"
-    return "pseudo-tested" if any(each.word == "survived" for each in verdicts) else "not covered"

@@ -1,4 +1,4 @@
-"""The verbs of ``ordeal mutate`` that judge no new mutant: show, apply, accept, report, rerun and doctor."""
+"""The verbs of ``ordeal mutate`` that judge no new mutant: show, apply, accept, report and rerun."""
 
 from __future__ import annotations
 
@@ -7,18 +7,17 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ordeal._base.formatting import counted, one_line
+from ordeal._base.formatting import one_line
 from ordeal._base.git import ended
 from ordeal._base.trace_file import write_atomically
 from ordeal._report.mutation import difference, survivor_text
 from ordeal._report.mutation_files import FORMATS
 from ordeal._tools.mutation.accepted import accept
 from ordeal._tools.mutation.mutants import CHIMP, Mutant, mutants_of
-from ordeal._tools.mutation.running import Judgement, judge_with_pytest
 from ordeal._tools.mutation.saved import Saved, load
 from ordeal._tools.mutation.source import Source
 from ordeal.cli import terminal
-from ordeal.cli.mutation.settings import test_arguments, with_settings
+from ordeal.cli.mutation.settings import with_settings
 from ordeal.config.flags import MutateOptions
 from ordeal.errors import ConfigError
 
@@ -62,8 +61,19 @@ def _apply(saved: Saved, word: str, _given: Mapping[str, Any]) -> int:
     source = source_of(mutant)
     if not source.path.resolve().is_relative_to(Path.cwd().resolve()):
         raise ConfigError(f"{one_line(mutant.shown)} is not below this folder", hint="apply it in its own project")
-    _refuse_other_text(source, mutant)
-    _refuse_uncommitted(source)
+    # The record of a run may come with a project, from anybody.
+    made = {(each.start, each.end, each.replacement) for each in mutants_of(source, [mutant.operator])}
+    if (mutant.start, mutant.end, mutant.replacement) not in made:
+        raise ConfigError(
+            one_line(f"the record of the last run is not of ordeal: {mutant.shown} has no mutant {mutant.id}"),
+            hint="run `ordeal mutate` again",
+        )
+    path = source.path.resolve()
+    done = ended(path.parent, "status", "--porcelain", "--ignored", "--", str(path))
+    if done.returncode or done.stdout.strip():
+        raise ConfigError(
+            f"{source.shown} differs from what git holds", hint="commit it first, so that the mutant can be undone"
+        )
     try:
         mark = source.path.read_bytes().removesuffix(source.text)
         source.path.write_bytes(mark + mutant.applied(source.text))
@@ -74,25 +84,6 @@ def _apply(saved: Saved, word: str, _given: Mapping[str, Any]) -> int:
     )
     terminal.write("\n")
     return 0
-
-
-def _refuse_other_text(source: Source, mutant: Mutant) -> None:
-    """Refuse a change that no operator makes of this file: the record of a run may come from a stranger."""
-    made = {(each.start, each.end, each.replacement) for each in mutants_of(source, [mutant.operator])}
-    if (mutant.start, mutant.end, mutant.replacement) not in made:
-        raise ConfigError(
-            one_line(f"the record of the last run is not of ordeal: {mutant.shown} has no mutant {mutant.id}"),
-            hint="run `ordeal mutate` again",
-        )
-
-
-def _refuse_uncommitted(source: Source) -> None:
-    path = source.path.resolve()
-    done = ended(path.parent, "status", "--porcelain", "--ignored", "--", str(path))
-    if done.returncode or done.stdout.strip():
-        raise ConfigError(
-            f"{source.shown} differs from what git holds", hint="commit it first, so that the mutant can be undone"
-        )
 
 
 def _accept(saved: Saved, word: str, given: Mapping[str, Any]) -> int:
@@ -178,34 +169,3 @@ VERBS: dict[str, Callable[[Saved, str, Mapping[str, Any]], int]] = {
     "accept": _accept,
     "report": _report,
 }
-
-
-def doctor(given: MutateOptions, sources: Sequence[Source]) -> int:
-    """Run the tests without a mutant, and report which of them can judge. Return 1 if something needs fixing, else 0.
-
-    Raises:
-        NoVerdictError: they cannot judge at all.
-    """
-    found = judge_with_pytest(
-        *(sources, []),
-        tests=test_arguments(given),
-        folder=Path.cwd(),
-        workers=1,
-        leave_out_failing=given.deselect_failing,
-    )
-    unreached = [each.shown for each in sources if each.shown not in found.reached]
-    terminal.write("".join(f"{one_line(line)}\n" for line in _doctor_lines(found, len(sources), unreached)))
-    return int(bool(found.flaky or unreached))
-
-
-def _doctor_lines(found: Judgement, files: int, unreached: Sequence[str]) -> list[str]:
-    others = len(found.names) - found.tests - len(found.flaky)
-    lines = [f"{counted(found.tests, 'test')} passed twice, and can judge, {found.baseline_seconds:.1f} s"]
-    if others:
-        lines.append(f"{counted(others, 'test')} cannot: skipped, or expected to fail")
-    lines += [f"does not pass each time, and will be left out: {name}" for name in found.flaky]
-    reached = files - len(unreached)
-    how = "runs in the tests, or when it is imported" if reached == 1 else "run in the tests, or when they are imported"
-    lines.append(f"{reached} of {counted(files, 'file')} {how}")
-    lines += [f"no test runs or imports {name}" for name in unreached]
-    return lines

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import hashlib
+import importlib
 import json
 import os
 import shlex
@@ -11,7 +12,6 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
-from shutil import get_terminal_size
 from typing import Any
 
 from ordeal._base.formatting import counted, one_line
@@ -51,8 +51,6 @@ def run(words: Mapping[str, Any]) -> int:
         with terminal.termination_interrupts():
             return last.run(words)
     given = with_settings(words)
-    if given.paths[:1] == ("doctor",) and not Path("doctor").exists():
-        return last.doctor(given, sources_of(given.paths[1:] or given.targets, given.exclude))
     given = last.as_rerun(given)
     sources = sources_of(given.paths, given.exclude)
     operators = operators_of(given)
@@ -137,7 +135,10 @@ def _by_tests(
     def begun(judgement: Judgement) -> None:
         progress.close()
         keeper.begin(judgement)
-        _say_begun(judgement)
+        passes = f"{counted(judgement.tests, 'test')} pass{'es' if judgement.tests == 1 else ''}"
+        terminal.say(f"{passes} without a mutant in {judgement.suite_seconds:.1f} s")
+        if judgement.switched_off:
+            terminal.say(f"switched off where mutants are judged: {', '.join(judgement.switched_off)}")
 
     with closing(progress):
         judgement = judge_with_pytest(
@@ -154,16 +155,6 @@ def _by_tests(
     judgement.verdicts, judgement.left_out = [found[each.id] for each in mutants], left_out
     say_if_lost(saved.save(folder, key, judgement))
     return judgement
-
-
-def _say_begun(judgement: Judgement) -> None:
-    """Report how the tests run without a mutant, and which plugins are switched off."""
-    tests = counted(judgement.tests, "test")
-    terminal.say(
-        f"{tests} pass{'es' if judgement.tests == 1 else ''} without a mutant in {judgement.suite_seconds:.1f} s"
-    )
-    if judgement.switched_off:
-        terminal.say(f"switched off where mutants are judged: {', '.join(judgement.switched_off)}")
 
 
 def _made(sources: Sequence[Source], operators: Sequence[str], paths: Sequence[str], folder: Path) -> list[Made]:
@@ -225,13 +216,13 @@ def _sampled(mutants: list[Mutant], given: MutateOptions) -> tuple[list[Mutant],
     """Return a sample, and of how many it was drawn; all, and 0, where none is asked for."""
     if not given.sample or given.sample >= len(mutants):
         return mutants, 0
+
     # By a digest of its id, so that a mutant stays in the sample when others come or go.
-    digests = sorted(_digest(mutant, given.seed) for mutant in mutants)
-    return [each for each in mutants if _digest(each, given.seed) < digests[given.sample]], len(mutants)
+    def digest(mutant: Mutant) -> bytes:
+        return hashlib.sha256(f"{given.seed} {mutant.id}".encode()).digest()
 
-
-def _digest(mutant: Mutant, seed: int) -> bytes:
-    return hashlib.sha256(f"{seed} {mutant.id}".encode()).digest()
+    first_left_out = sorted(map(digest, mutants))[given.sample]
+    return [each for each in mutants if digest(each) < first_left_out], len(mutants)
 
 
 def _write(given: MutateOptions, sources: Sequence[Source], judgement: Judgement) -> None:
@@ -262,7 +253,6 @@ def _exit_code(judgement: Judgement, given: MutateOptions) -> int:
 
 #: Seconds of silence before a line says how far the tests without a mutant are.
 _QUIET_SECONDS = 3.0
-_BAR = 20
 
 
 def progress_lines() -> Callable[[str], None]:
@@ -284,15 +274,15 @@ class MutationProgress:
     def __init__(self, total: int) -> None:
         self._total, self._done = total, 0
         self._counts: Counter[str] = Counter()
-        self._is_live = terminal.is_terminal() and os.environ.get("TERM") not in (None, "", "dumb")
+        # What draws it takes time to import, and a log does not need it.
+        self._region = importlib.import_module("ordeal.cli.live").Region() if terminal.can_redraw() else None
         self._first = self._due = 0.0
-        self._width = 0
         self._say = progress_lines()
 
     def begin(self, text: str) -> None:
         """Show how far the tests without a mutant are, before the first verdict."""
-        if self._is_live:
-            self._draw(f"{text}..."[: get_terminal_size().columns - 1])
+        if self._region is not None:
+            self._region.show(f"{text}...")
         else:
             self._say(text)
 
@@ -303,17 +293,12 @@ class MutationProgress:
         self._first = self._first or now
         self._done += 1
         self._counts[verdict.word] += 1
-        if self._is_live and now >= self._due:
+        if self._region is not None and now >= self._due:
             self._due = now + REPORT_SECONDS
-            self._draw(self.line(now - self._first, get_terminal_size().columns - 1))
-        elif not self._is_live and (self._done == self._total or now >= self._due):
+            self._region.show(self.text(now - self._first))
+        elif self._region is None and (self._done == self._total or now >= self._due):
             self._due = now + 10.0  # where lines follow one another
             terminal.say(f"  {self.text(now - self._first)}")
-
-    def line(self, seconds: float, width: int) -> str:
-        """Return a bar, the counts of verdicts, the speed, and the time that is left."""
-        filled = self._done * _BAR // self._total
-        return f"[{'#' * filled}{'-' * (_BAR - filled)}]  {self.text(seconds)}"[:width]
 
     def text(self, seconds: float) -> str:
         """Return the counts of verdicts, the speed, and the time that is left."""
@@ -326,14 +311,8 @@ class MutationProgress:
 
     def close(self) -> None:
         """Clear the line."""
-        if self._width:
-            self._draw("")
-            terminal.say("\r", newline=False)
-            self._width = 0
-
-    def _draw(self, line: str) -> None:
-        terminal.say(f"\r{line.ljust(self._width)}", newline=False)
-        self._width = len(line)
+        if self._region is not None:
+            self._region.clear()
 
 
 def say_if_lost(why: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, Literal
 
 from ordeal._tools.mutation.forks import Ended, Job, Message, Say, original_takes, run_jobs
@@ -82,9 +82,7 @@ def begun_suite(
         raise Refused("no test passes")
     if not imported and not baseline.tests_by_line:
         refuse_other_files(paths)
-    reached_paths = {path for path, _ in {*imported, *baseline.tests_by_line}}
-    reached = [shown for shown, path in paths.items() if path in reached_paths]
-    found = {"baseline": len(passing), "flaky": suite.flaky, "names": suite.names, "reached": reached}
+    found = {"baseline": len(passing), "flaky": suite.flaky, "names": suite.names}
     say({**found, "seconds": suite.seconds()[1]})
     return suite
 
@@ -270,18 +268,13 @@ class Suite:
 
     def trial(self, mutant: Mutant, killer: int | None, factor: float = 1.0, *, alone: bool = False) -> Trial:
         """Return the trial of a mutant: the tests that run it, first the one that noticed the last of its function."""
-        numbers = killer_first(killer, self._cheap_first(self.covering(mutant)))
+        # Tests with many more turns than most come last: others may notice first. Turns count here, and not time,
+        # because they are the same in each run. Tests of fewer turns than this power of two keep the suite's order.
+        numbers = sorted(self.covering(mutant), key=lambda number: max(0, self._turns_of(number).bit_length() - 10))
+        numbers = killer_first(killer, numbers)
         served = not self.baseline.forking.isdisjoint(numbers)
         cpu = self._limits(numbers, factor)[0]
         return Trial(mutant, numbers, cpu, served, alone)
-
-    def _cheap_first(self, numbers: Sequence[int]) -> list[int]:
-        """Order tests so that those with many more turns than most come last: others may notice first.
-
-        Turns count here, and not time, because they are the same in each run.
-        """
-        # Tests of fewer turns than this power of two run in the order of the suite.
-        return sorted(numbers, key=lambda number: max(0, self._turns_of(number).bit_length() - 10))
 
     def trial_by_all(self, mutant: Mutant) -> Trial:
         """Return the trial of a mutant as plain pytest would run it: all tests, in their order."""
@@ -323,7 +316,10 @@ class Suite:
         firsts = [self._forced(shown, functions[0]) for shown, functions in chosen.items()]
         noticed = {ended.job.tag for ended in run_jobs(firsts, self.workers) if self._what_came(ended) == "noticed"}
         for shown, functions in chosen.items():
-            if shown not in noticed and self._is_unnoticed(self._forced(shown, each) for each in functions):
+            if shown in noticed:
+                continue
+            came = {self._what_came(next(run_jobs([self._forced(shown, each)], 1))) for each in functions}
+            if "noticed" not in came and "unnoticed" in came:
                 raise Refused(f"{shown}: no test fails when its functions raise, so mutants do not reach the tests")
 
     def _forced(self, shown: str, mutant: Mutant) -> Job:
@@ -335,12 +331,3 @@ class Suite:
     def _what_came(self, ended: Ended) -> Literal["noticed", "unnoticed", "no swap"]:
         said = ended.said[-1] if ended.said else {}
         return "unnoticed" if "survived" in said else "no swap" if "not swappable" in said else "noticed"
-
-    def _is_unnoticed(self, jobs: Iterator[Job]) -> bool:
-        unnoticed = False
-        for job in jobs:
-            came = self._what_came(next(run_jobs([job], 1)))
-            if came == "noticed":
-                return False
-            unnoticed = unnoticed or came == "unnoticed"
-        return unnoticed

@@ -8,7 +8,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from types import CodeType, TracebackType
+from types import CodeType
 from typing import Any, override
 
 import msgspec.structs
@@ -318,7 +318,7 @@ class TraceReplayer:
             if code is assertions._check.__code__:
                 by, name = "property", str(traceback.tb_frame.f_locals.get("name", ""))
             elif isinstance(error, AssertionError) and code.co_filename.startswith(self._folder):
-                asserted = self._place(traceback)
+                asserted = f"{code.co_filename[len(self._folder) :]}:{traceback.tb_lineno}"
             traceback = traceback.tb_next
         rule = name if by == "rule" else outcome.broken_by
         kill = Kill(
@@ -334,9 +334,6 @@ class TraceReplayer:
         )
         self.driver.release_error(outcome)
         return kill
-
-    def _place(self, traceback: TracebackType) -> str:
-        return f"{traceback.tb_frame.f_code.co_filename[len(self._folder) :]}:{traceback.tb_lineno}"
 
 
 def _kind(error: BaseException) -> str:

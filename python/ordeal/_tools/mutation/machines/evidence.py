@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 import msgspec
@@ -195,12 +195,6 @@ def _count(table: dict[str, int], names: Iterable[str]) -> None:
     for name in sorted(names):
         if name:
             table[name] = table.get(name, 0) + 1
-
-
-def unread_of(attributes: Iterable[str], reads: Mapping[str, Iterable[str]]) -> tuple[str, ...]:
-    """Return the attributes of the state that no invariant reads, in the order of the state."""
-    read = {name for names in reads.values() for name in names}
-    return tuple(dict.fromkeys(each for each in attributes if each not in read))
 
 
 #: How a file of written tests begins.

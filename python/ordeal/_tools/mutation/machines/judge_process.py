@@ -23,7 +23,7 @@ from ordeal._tools.mutation.interpreters.sitecustomize import real_path
 from ordeal._tools.mutation.machines import traces
 from ordeal._tools.mutation.machines.batch import JUDGING_MAX, PATIENCE, Batch, Judging, covering
 from ordeal._tools.mutation.machines.bench import TraceReplayer
-from ordeal._tools.mutation.machines.evidence import JudgingMachine, MachineFinding, Order, unread_of
+from ordeal._tools.mutation.machines.evidence import JudgingMachine, MachineFinding, Order
 from ordeal._tools.mutation.machines.turns import TurnLimit
 from ordeal._tools.mutation.mutants import Mutant, raising
 from ordeal._tools.mutation.own_process import Refused, begun, send_output_to
@@ -105,12 +105,15 @@ class Judge:
         of_tape, tapes = [trace for trace, _ in pairs], [tape for _, tape in pairs]
         measuring = Job(lambda say: traces.measured(bench, tapes, self._paths, self._live, say), 0, _MEASURING_SECONDS)
         first, *whole, last = _said(measuring, f"{path} cannot be replayed")
-        good = [each for at, each in enumerate(whole) if not at or not _is_part(each, whole[at - 1], of_tape)]
+        # A tape is left out if it is the one before it without the last step.
+        pairs_of = zip([None, *whole], whole, strict=False)
+        good = [each for last, each in pairs_of if last is None or of_tape[each["tape"]] is not of_tape[last["tape"]]]
         self._unsteady.append(first["unsteady"])
         bench.hide(first["unsteady"])
         if "reads" not in last or not good:
             raise Refused(f"no trace of {path} runs the same way twice on the unchanged program")
-        for each in traces.cheapest_first(good):
+        # Times differ from run to run, and the order decides which trace is named: so steps stand for them.
+        for each in sorted(good, key=lambda each: (each["steps"], each["tape"])):
             at, hits = each["tape"], {(file, line): hits for file, line, hits in each["lines"]}
             sketches = [(rule, state) for rule, state in each["sketches"]]
             place = len(self._kept) + 1, number, of_tape[at], tapes[at], hits, each["seconds"], sketches
@@ -118,6 +121,7 @@ class Judge:
         self._limits.append(max(RULE_SECONDS, 4 * max(each["seconds"] for each in good)))
         definition = bench.definition
         reads = {name: tuple(found) for name, found in last["reads"].items()}
+        read = {name for names in reads.values() for name in names}
         machine = JudgingMachine(
             path,
             len(good),
@@ -127,7 +131,7 @@ class Judge:
             tuple(fault.name for fault in bench.driver.faults),
             tuple(each.name for each in definition.invariants),
             reads,
-            unread_of(last["attributes"], reads),
+            tuple(dict.fromkeys(each for each in last["attributes"] if each not in read)),
             any("cut short" in each for each in said),
             tuple(self._unsteady[number]),
         )
@@ -158,7 +162,13 @@ class Judge:
         forced = [raising(self._sources[each.shown], each) for each in tried]
 
         def run(say: Say) -> None:
-            self._null([judging[number] for number in sorted(judging)], say)
+            failed = 0
+            for number in range(len(self._benches)):
+                bench = self._bench(number, PATIENCE)
+                with bench.running():
+                    of_machine = [judging[each] for each in sorted(judging) if judging[each].machine == number]
+                    failed += sum(bench.run(each.tape, each.number) is not None for each in of_machine)
+            say({"failed": failed})
             self._judge_batch(forced, say)
 
         ended = next(run_jobs([Job(run, 0, _MEASURING_SECONDS)], 1))
@@ -173,15 +183,6 @@ class Judge:
             raise Refused(f"functions that raise at once cannot be judged: {ended.raised}")
         if found and all(each.why_it_survived == "nothing differs" for each in found):
             raise Refused("the machines do not notice functions that raise at once, so they do not run this program")
-
-    def _null(self, judges: list[traces.JudgingTrace], say: Say) -> None:
-        failed = 0
-        for number in range(len(self._benches)):
-            bench = self._bench(number, PATIENCE)
-            with bench.running():
-                of_machine = [each for each in judges if each.machine == number]
-                failed += sum(bench.run(each.tape, each.number) is not None for each in of_machine)
-        say({"failed": failed})
 
     def _job(self, mutants: list[Mutant]) -> Job:
         # The time limit begins again with each mutant. A rule that hangs gets its limit, then more; after a group each
@@ -261,11 +262,6 @@ def _said(job: Job, problem: str) -> list[Message]:
     if ended.raised or ended.signal or ended.is_late:
         raise Refused(f"{problem}: {ended.raised or 'its process did not come to an end'}")
     return ended.said
-
-
-def _is_part(each: Message, before: Message, of_tape: list[Trace]) -> bool:
-    """Return True if a tape is the one before it without the last step."""
-    return of_tape[each["tape"]] is of_tape[before["tape"]]
 
 
 def _cpu_seconds() -> float:

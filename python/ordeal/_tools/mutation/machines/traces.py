@@ -256,11 +256,3 @@ def measured(
             say({**found, "turns": turns.count, "sketches": first})
         reads, attributes = reads_of(bench, good)
     say({"reads": reads, "attributes": attributes})
-
-
-def cheapest_first(found: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Yield what was measured of the tapes, the fastest first; equal ones in the order of their steps and numbers.
-
-    Times differ from run to run, and the order decides which trace is named: so steps stand for them.
-    """
-    yield from sorted(found, key=lambda each: (each["steps"], each["tape"]))

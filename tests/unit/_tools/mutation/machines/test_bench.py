@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 from tests.unit._tools.mutation.machines import till
 
 import ordeal._native as _native
-from ordeal._tools.mutation.machines.bench import Ends, Lookout, TraceReplayer, difference
+from ordeal._tools.mutation.machines.bench import TraceReplayer, difference
 from ordeal._tools.mutation.machines.evidence import Kill
 
 Change = Callable[[till.Drawer, str, int], None]
@@ -133,38 +132,3 @@ def test_what_differs_from_run_to_run_is_found_and_not_compared(tapes: list[_nat
 def test_another_order_is_told_by_the_parts_that_changed_places() -> None:
     found = difference(7, 2, ("pay", {"till[1]": "a", "till[2]": "b"}), ("pay", {"till[2]": "b", "till[1]": "a"}))
     assert (found.path, found.original, found.mutant) == ("till", "till[1]", "in another order: till[2]")
-
-
-def seen(lookout: Lookout, states: list[int]) -> Lookout:
-    for each in states:
-        machine: Any = each
-        lookout(machine)
-    return lookout
-
-
-@pytest.fixture
-def lookout() -> Lookout:
-    return Lookout(int, nullcontext)  # type: ignore[arg-type]
-
-
-def test_the_first_state_that_differs_is_named_of_those_asked_for(lookout: Lookout) -> None:
-    original = [("a", 1), ("b", 2), ("c", 3), ("d", 4)]
-    lookout.compare(original, 0b1101)
-    assert seen(lookout, [1, 9, 8, 7]).other_at == 2
-    assert lookout.steps == 4
-    lookout.compare(original, -1)
-    assert seen(lookout, [1, 2, 3, 4, 5]).other_at == 4
-    lookout.rest()
-    assert seen(lookout, [9]).other_at == 4
-
-
-def test_a_state_that_is_to_be_shown_ends_the_run(lookout: Lookout) -> None:
-    lookout.compare([], 0b10, lambda machine: f"state {machine}")
-    with pytest.raises(Ends):
-        seen(lookout, [5, 6, 7])
-    assert (lookout.shown, lookout.steps) == ("state 6", 2)
-
-
-def test_all_numbers_are_collected(lookout: Lookout) -> None:
-    lookout.collect()
-    assert seen(lookout, [4, 5]).numbers == [4, 5]

@@ -12,7 +12,6 @@ from ordeal._tools.mutation.machines.evidence import (
     attribute_of,
     one_file,
     table_of,
-    unread_of,
 )
 
 
@@ -66,10 +65,6 @@ def test_why_a_mutant_survived() -> None:
     assert MachineFinding("a", "survived", difference=differs).why_it_survived == "state differs"
     assert not MachineFinding("a", "killed").why_it_survived
     assert differs.attribute == "stock"
-
-
-def test_what_no_invariant_reads() -> None:
-    assert unread_of(["a", "b.*.c", "d"], {"one": ("a",), "two": ("a", "d")}) == ("b.*.c",)
 
 
 def test_tests_of_several_survivors_are_one_file() -> None:
