@@ -29,8 +29,11 @@ def prepare(item: pytest.Item) -> None:
     callspec: Any = getattr(item, "callspec", None)
     given = set() if callspec is None else set(callspec.params)
     fresh = {name for name, each in definitions.items() if name not in given and _can_be_fresh(name, each)}
-    while shared := _asked_for_by_shared(fresh, definitions):
-        fresh -= shared
+    while True:
+        asked = {argument for name, each in definitions.items() if name not in fresh for argument in each[-1].argnames}
+        if fresh.isdisjoint(asked):
+            break
+        fresh -= asked
     for name in fresh:
         definition = definitions[name][-1]
         make = functools.partial(_function, item, definition)
@@ -63,11 +66,6 @@ def _can_be_fresh(name: str, definitions: _Definitions) -> bool:
         return False
     code: Any = getattr(inspect.unwrap(definition.func), "__code__", None)
     return code is not None and (is_async_fixture(definition) or is_of_project(code.co_filename))
-
-
-def _asked_for_by_shared(fresh: set[str], definitions: dict[str, _Definitions]) -> set[str]:
-    asked = {argument for name, each in definitions.items() if name not in fresh for argument in each[-1].argnames}
-    return fresh & asked
 
 
 def _function(item: pytest.Function, definition: pytest.FixtureDef[Any]) -> Callable[..., Any]:

@@ -116,7 +116,8 @@ def own_modules(project: Project, package: str) -> Iterator[None]:
     """
     names = _names_in(project)
     loaded = {key.partition(".")[0] for key in sys.modules}
-    others = _take_out({name for name in names & loaded if _is_taken(project, name, installed=name == package)})
+    taken = {name for name in names & loaded if _is_taken(project, name, installed=name == package)}
+    others = {key: sys.modules.pop(key) for key in [*sys.modules] if key.partition(".")[0] in taken}
     sys.modules.update(project._modules)
     before = set(sys.modules) - set(project._modules)
     try:
@@ -144,12 +145,6 @@ def _is_taken(project: Project, name: str, *, installed: bool) -> bool:
     own = tuple(f"{place}{end}" for place in places for end in (".py", os.sep))
     elsewhere = [file for file in files if not file.startswith(own)]
     return any(installed or _INSTALLED.isdisjoint(Path(file).parts) for file in elsewhere)
-
-
-def _take_out(names: set[str]) -> dict[str, ModuleType]:
-    """Remove packages with their modules from the imported modules, and return them."""
-    own = [key for key in sys.modules if key.partition(".")[0] in names]
-    return {key: sys.modules.pop(key) for key in own}
 
 
 def pulled_seeds(url: str, test_classes: Sequence[str], project: Path) -> tuple[list[Path], list[str]]:
@@ -386,7 +381,7 @@ class SeedReplays:
             self._trouble.append(error.message)
             return []
         # Such a name fits neither into a report nor into a message to a worker.
-        nameless = [path for path in paths if not _is_text(str(path))]
+        nameless = [path for path in paths if any("\ud800" <= char <= "\udfff" for char in str(path))]
         self._trouble += [f"cannot read seed {path}: its name is not valid UTF-8" for path in nameless]
         return [path for path in paths if path not in nameless]
 
@@ -593,8 +588,3 @@ def _properties_apart() -> Iterator[None]:
         return
     with assertions.tracker.recording():
         yield
-
-
-def _is_text(name: str) -> bool:
-    # Undecodable bytes in a file name appear as lone surrogates.
-    return not any("\ud800" <= char <= "\udfff" for char in name)

@@ -34,7 +34,9 @@ class SimulatedItems:
             fresh_fixtures.prepare(item)
             fixtures = async_fixtures(item)
             if fixtures:
-                _give_back(item)
+                # pytest makes all fixtures of the test.
+                for name in [name for name, each in item.funcargs.items() if isinstance(each, FreshArgument)]:
+                    del item.funcargs[name]
                 self._left.append(f"{item.nodeid} ({', '.join(fixtures)})")
             else:
                 item.runtest = functools.partial(_run, item, self._settings)  # type: ignore[method-assign]
@@ -62,12 +64,6 @@ def async_fixtures(item: pytest.Function) -> list[str]:
         for name, each in definitions
         if fresh_fixtures.is_async_fixture(each[-1]) and not isinstance(item.funcargs.get(name), FreshArgument)
     ]
-
-
-def _give_back(item: pytest.Function) -> None:
-    """Let pytest make all fixtures of a test."""
-    for name in [name for name, each in item.funcargs.items() if isinstance(each, FreshArgument)]:
-        del item.funcargs[name]
 
 
 def _run(item: pytest.Function, settings: RunSettings) -> None:

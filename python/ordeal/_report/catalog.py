@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ordeal._engine.properties.call_sites import Site
-    from ordeal._engine.properties.catalog import Clash, SiteCatalog, SiteEntry
+    from ordeal._engine.properties.catalog import SiteCatalog, SiteEntry
 
 # By the value of the status. What needs attention is in capitals.
 _HINT = (
@@ -68,19 +68,17 @@ def _counts(catalog: SiteCatalog) -> dict[str, int]:
 
 def catalog_complaints(catalog: SiteCatalog) -> str:
     """Return a line for each name used with two types or computed at run time, and for each unreadable file."""
-    lines = [f"error: {_clash_text(clash)}" for clash in catalog.clashes]
+    lines = []
+    for clash in catalog.clashes:
+        first, other = clash.sites
+        uses = f"is {first.type} at {_place(first)} and {other.type} at {_place(other)}"
+        lines.append(f"error: {one_line(repr(clash.name))} {uses}; give each property its own name")
     lines += [
         f"warning: {_place(site)}: the name of this {site.call} is known at run time only; write it as a constant"
         for site in catalog.dynamic
     ]
     lines += [f"warning: {one_line(path)} was left out: {one_line(reason)}" for path, reason in catalog.unreadable]
     return "\n".join(lines)
-
-
-def _clash_text(clash: Clash) -> str:
-    first, other = clash.sites
-    uses = f"is {first.type} at {_place(first)} and {other.type} at {_place(other)}"
-    return f"{one_line(repr(clash.name))} {uses}; give each property its own name"
 
 
 def _place(site: Site) -> str:
@@ -100,14 +98,11 @@ def catalog_json(catalog: SiteCatalog) -> str:
         "clashes": [
             {"name": clash.name, "sites": [_site_record(site) for site in clash.sites]} for clash in catalog.clashes
         ],
-        "unreadable": [{"path": _posix(path), "reason": reason} for path, reason in catalog.unreadable],
+        "unreadable": [{"path": PurePath(path).as_posix(), "reason": reason} for path, reason in catalog.unreadable],
     }
     return json.dumps(document, indent=2) + "\n"
 
 
 def _site_record(site: Site) -> dict[str, Any]:
-    return {"path": _posix(site.path), "line": site.line, "call": site.call, "type": site.type, "name": site.name}
-
-
-def _posix(path: str) -> str:
-    return PurePath(path).as_posix()
+    path = PurePath(site.path).as_posix()
+    return {"path": path, "line": site.line, "call": site.call, "type": site.type, "name": site.name}

@@ -15,9 +15,9 @@ from ordeal._base.formatting import JSON_SCHEMA_VERSION, counted, one_line
 from ordeal._base.limits import INPUT_BYTES_MAX, ROWS_MAX
 from ordeal._base.regular_file import read_regular
 from ordeal._engine.runs.report import ReportDocument
-from ordeal._report.formats.document import findings_of, fingerprint, headline, id_of, ranges, results_of, where
+from ordeal._report.formats.document import behavior_of, findings_of, fingerprint, headline, id_of, results_of, where
 from ordeal.errors import ConfigError
-from ordeal.result.exploration import line_ranges
+from ordeal.result.exploration import line_ranges, ranges
 
 
 def read_document(path: Path) -> dict[str, Any]:
@@ -66,7 +66,9 @@ def compare(before: Mapping[str, Any], after: Mapping[str, Any]) -> ReportCompar
     """Return how two documents differ."""
     first, second = _findings(before), _findings(after)
     covered, covers = _lines(before), _lines(after)
-    edited = _edited(before, after)
+    # A file that ran in both reports and has other lines that can run was edited.
+    lines, other_lines = _all_lines(before), _all_lines(after)
+    edited = sorted(file for file in lines.keys() & other_lines.keys() if lines[file] != other_lines[file])
     for file in edited:
         del covered[file], covers[file]
     return ReportComparison(
@@ -86,23 +88,16 @@ def _findings(document: Mapping[str, Any]) -> dict[tuple[str, str], Mapping[str,
 def _lines(document: Mapping[str, Any]) -> dict[str, set[int]]:
     found: dict[str, set[int]] = {}
     for result in results_of(document):
-        behavior = (result.get("telemetry") or {}).get("behavior") or {}
-        for file, lines in behavior.get("covered_lines", {}).items():
+        for file, lines in behavior_of(result).get("covered_lines", {}).items():
             found.setdefault(file, set()).update(ranges(lines))
     return found
-
-
-def _edited(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
-    """Return the files that ran in both reports and have other lines that can run, by which an edit shows."""
-    first, second = _all_lines(before), _all_lines(after)
-    return sorted(file for file in first.keys() & second.keys() if first[file] != second[file])
 
 
 def _all_lines(document: Mapping[str, Any]) -> dict[str, set[int]]:
     """Return the lines that can run, of files where some did; nothing where a report does not list the missed ones."""
     found: dict[str, set[int]] = {}
     for result in results_of(document):
-        missed = ((result.get("telemetry") or {}).get("behavior") or {}).get("missed_lines")
+        missed = behavior_of(result).get("missed_lines")
         if missed is not None:
             for file, lines in _lines({"results": [result]}).items():
                 found.setdefault(file, set()).update(lines, missed.get(file, ()))

@@ -136,18 +136,15 @@ def shrink_progress_line(shrinking: ShrinkSnapshot) -> str:
 
 def session_header(version: str, rng_seed: int, options: Mapping[str, object]) -> str:
     """Return the first lines of an exploration: what is needed to run the same one again."""
-    words = " ".join(f"{name}={_option_text(value)}" for name, value in options.items())
+    words = " ".join(f"{name}={option_text(value)}" for name, value in options.items())
     return f"ordeal {version}\nrng seed: {rng_seed}\noptions: {one_line(words, limit=4 * LINE_CHARS_MAX)}"
 
 
-def _option_text(value: object) -> str:
-    if value is None:
-        return "none"
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, tuple):
-        return ",".join(str(part) for part in value) or "none"
-    return str(value)
+def option_text(value: object) -> str:
+    """Return the value of an option as people read it."""
+    if isinstance(value, tuple | list):
+        return ",".join(map(str, value)) or "none"
+    return "none" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def explorers_text(options: ExplorationOptions) -> str:
@@ -170,7 +167,7 @@ def exploration_header(
         f"{seconds:g} s",
         f"random seed {rng_seed}",
     ]
-    words = " ".join(f"{name}={_option_text(value)}" for name, value in options.items())
+    words = " ".join(f"{name}={option_text(value)}" for name, value in options.items())
     lines = [f"ordeal {version}: {', '.join(facts)}"]
     return "\n".join([*lines, f"options: {one_line(words, limit=4 * LINE_CHARS_MAX)}"] if words else lines)
 
@@ -257,7 +254,12 @@ def _json_result(result: ExplorationResult) -> dict[str, Any]:
             },
         },
         "seed_replays": [
-            {"name": seed.name, "path": _posix(seed.path), "status": seed.status.value, "message": seed.message}
+            {
+                "name": seed.name,
+                "path": PurePath(seed.path).as_posix(),
+                "status": seed.status.value,
+                "message": seed.message,
+            }
             for seed in result.seed_replays
         ],
         "properties": json_properties(result.properties),
@@ -282,6 +284,8 @@ def _json_result(result: ExplorationResult) -> dict[str, Any]:
 
 
 def _json_failure(failure: Failure) -> dict[str, Any]:
+    paths = (failure.trace_path, failure.seed_path)
+    trace_path, seed_path = (None if path is None else PurePath(path).as_posix() for path in paths)
     return {
         "id": failure.id,
         "error_type": type_name(type(failure.error)),
@@ -301,11 +305,7 @@ def _json_failure(failure: Failure) -> dict[str, Any]:
         "necessary_faults": failure.necessary_faults,
         "rule_log": list(failure.rule_log),
         "trace_steps": trace_steps(failure),
-        "trace_path": None if failure.trace_path is None else _posix(failure.trace_path),
-        "seed_path": None if failure.seed_path is None else _posix(failure.seed_path),
+        "trace_path": trace_path,
+        "seed_path": seed_path,
         "program": failure_program(failure),
     }
-
-
-def _posix(path: str) -> str:
-    return PurePath(path).as_posix()

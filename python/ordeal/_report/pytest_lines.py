@@ -196,6 +196,6 @@ def _from(start: str) -> str:
 
 
 def recorded_failure(trace: Trace) -> str:
-    """Return how a seed failed when it was saved."""
+    """Return on one line how a trace failed when it was saved."""
     failure = trace.failure
-    return "" if failure is None else error_line(failure.error_type, failure.error_message)
+    return "no failure" if failure is None else error_line(failure.error_type, failure.error_message)

@@ -14,7 +14,6 @@ from ordeal._base.formatting import (
     capped,
     counted,
     describe_error,
-    error_line,
     indented,
     name_list,
     one_line,
@@ -24,6 +23,7 @@ from ordeal._base.formatting import (
 from ordeal._base.limits import LINE_CHARS_MAX, LISTED_MAX, MESSAGE_CHARS_MAX
 from ordeal._base.trace_file import step_text, versions_now
 from ordeal._base.untrusted import error_message, type_name
+from ordeal._report.pytest_lines import recorded_failure
 from ordeal.result.parts import place_lines
 
 if TYPE_CHECKING:
@@ -68,10 +68,8 @@ def checked_json(trace: Trace, path: str, changed: Sequence[str]) -> str:
 
 
 def _recorded_lines(trace: Trace) -> list[str]:
-    failure = trace.failure
-    recorded = "no failure" if failure is None else error_line(failure.error_type, failure.error_message)
     return [
-        f"{one_line(trace.test_class)}: {counted(len(trace.taken_steps()), 'step')}, {recorded}",
+        f"{one_line(trace.test_class)}: {counted(len(trace.taken_steps()), 'step')}, {recorded_failure(trace)}",
         f"  recorded by run {trace.run_id} of seed {trace.seed}, with {_versions(trace.versions)}",
     ]
 
@@ -122,8 +120,7 @@ def replay_outcome(trace: Trace, result: Rerun, *, changed: Sequence[str] = ()) 
 
 
 def _replay_verdict(trace: Trace, result: Rerun) -> list[str]:
-    failure = trace.failure
-    recorded = "no failure" if failure is None else error_line(failure.error_type, failure.error_message)
+    recorded = recorded_failure(trace)
     if result.error is None:
         if trace.failure is None:
             return ["No failure, as recorded."]

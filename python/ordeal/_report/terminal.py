@@ -55,18 +55,14 @@ def _failure(failure: Failure, by_path: bool) -> list[str]:
         lines.append(f"Invariant broken by: {name_list(failure.broken_by)}")
     if failure.flaky_reason:
         lines.append(f"Flaky: {one_line(failure.flaky_reason, limit=2 * LINE_CHARS_MAX)}")
-    lines.append(click.style(_figures(failure), dim=True))
+    seen = [f"seen in {counted(failure.count, 'run')}"] if failure.count > 1 else []
+    lines.append(click.style(", ".join([*trace_facts(failure), run_name(failure), *seen]), dim=True))
     path = failure.trace_path or failure.seed_path
     if path is not None and (by_path or not failure.bucket):
         lines.append(f"Replay: {replay_command(path)}")
     elif path is not None:
         lines.append(f"See each step: {click.style(f'ordeal view {failure.id}', fg='cyan')}")
     return lines
-
-
-def _figures(failure: Failure) -> str:
-    seen = [f"seen in {counted(failure.count, 'run')}"] if failure.count > 1 else []
-    return ", ".join([*trace_facts(failure), run_name(failure), *seen])
 
 
 def _needed(failure: Failure) -> list[str]:

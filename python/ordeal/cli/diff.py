@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from ordeal._base.formatting import JSON_SCHEMA_VERSION, counted, error_line, one_line
+from ordeal._base.formatting import JSON_SCHEMA_VERSION, counted, one_line
 from ordeal._base.trace_file import Trace, step_text
 from ordeal._engine.execution.bucket import ends_process
 from ordeal._engine.execution.class_path import trust_settings
 from ordeal._engine.seed_corpus.lookup import find_failure
 from ordeal._engine.trace_view.watch import lanes_of
 from ordeal._report.formats.document import line
+from ordeal._report.pytest_lines import recorded_failure
 from ordeal._tools.compare.comparing import Version, VersionDifference, first_difference
 from ordeal._tools.compare.seen import SeenRun, SeenStep
 from ordeal.cli import terminal
@@ -45,7 +46,7 @@ def run(flags: DiffFlags) -> int:
     parting = first_difference(first.test_class, *decided) or first_difference(first.test_class, *runs)
     step = len(parting.calls) if parting else 0
     common = [each.call for each in runs[0].steps[: step - (parting.kind == "call")]] if parting else []
-    errors = [_error(trace) for trace in traces]
+    errors = [recorded_failure(trace) for trace in traces]
     differ = parting is not None or errors[0] != errors[1]
     if flags.json:
         document = {
@@ -67,11 +68,6 @@ def run(flags: DiffFlags) -> int:
     lines = [*map(line, _parting_lines(parting, common, noun)), *_ending_lines(errors, runs)]
     terminal.write("\n" + "\n".join(lines) + "\n")
     return 1 if differ else 0
-
-
-def _error(trace: Trace) -> str:
-    failure = trace.failure
-    return "no failure" if failure is None else error_line(failure.error_type, failure.error_message)
 
 
 def _recorded(trace: Trace) -> SeenRun:

@@ -28,7 +28,10 @@ def run(flags: DoctorFlags) -> int:
         if check.subject != subject:
             subject = check.subject
             terminal.write(f"{subject or 'environment'}\n")
-        terminal.write(_shown(check))
+        said = f": {check.message}" if check.message else ""
+        terminal.write(f"  ok: {check.name}{said}\n" if check.status == "ok" else f"  {check.status}{said}\n")
+        if check.hint:
+            terminal.write(f"    hint: {check.hint}\n")
     worst = {check.status for check in checks}
     ok = worst <= {"ok"}
     if flags.json:
@@ -43,10 +46,3 @@ def run(flags: DoctorFlags) -> int:
     named = {check.name for check in checks if check.status == "warning"}
     strict = flags.strict or "all" in fail_on
     return 1 if (strict and not ok) or named & fail_on else 0
-
-
-def _shown(check: Advice) -> str:
-    if check.status == "ok":
-        return f"  ok: {check.name}{f': {check.message}' if check.message else ''}\n"
-    text = f"  {check.status}: {check.message}\n"
-    return f"{text}    hint: {check.hint}\n" if check.hint else text

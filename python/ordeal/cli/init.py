@@ -14,7 +14,7 @@ from ordeal._base.formatting import counted, one_line, percent
 from ordeal._base.limits import LISTED_MAX
 from ordeal._base.regular_file import read_whole
 from ordeal._engine.coverage.targets import is_compiled
-from ordeal._report.formats.document import figures, headline, id_of, ranges
+from ordeal._report.formats.document import figures, headline, id_of
 from ordeal._tools.scaffold.packages import (
     FoundClass,
     FoundPackage,
@@ -31,6 +31,7 @@ from ordeal.cli import terminal
 from ordeal.config.flags import InitFlags
 from ordeal.config.options import DEFAULT_PATH
 from ordeal.errors import ConfigError, MachineError
+from ordeal.result.exploration import ranges
 
 
 def run(flags: InitFlags) -> int:

@@ -19,16 +19,12 @@ from ordeal.result import SeedStatus
 from ordeal.result.failure import replay_command
 
 
-def _check(flags: SeedsFlags) -> None:
+def run(flags: SeedsFlags) -> int:
+    """Replay the seeds with the options of the command line, and return the exit code."""
     if flags.words and flags.words[0] != "pull":
         raise ConfigError(f"`ordeal seeds {flags.words[0]}` is not a command", hint="write `ordeal seeds pull URL`")
     if flags.words and flags.prune_fixed:
         raise ConfigError("`pull` and `--prune-fixed` contradict each other", hint="drop one of them")
-
-
-def run(flags: SeedsFlags) -> int:
-    """Replay the seeds with the options of the command line, and return the exit code."""
-    _check(flags)
     reads = flags.dir is None or bool(flags.words)
     config = load_config(needs_tests=False) if reads and Path(DEFAULT_PATH).exists() else None
     corpus = SeedCorpus(flags.dir or (config.report.corpus_dir if config else CORPUS_DIR))

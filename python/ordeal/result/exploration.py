@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sysconfig
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -231,6 +231,13 @@ def line_ranges(lines: Sequence[int]) -> list[str]:
         else:
             runs.append([line])
     return ["-".join(map(str, run)) for run in runs]
+
+
+def ranges(lines: str) -> Iterator[int]:
+    """Yield the numbers that a text such as ``3,5-7`` names."""
+    for part in filter(None, lines.split(",")):
+        first, _, last = part.partition("-")
+        yield from range(int(first), int(last or first) + 1)
 
 
 def discovery_lines(discovery: Discovery | None) -> list[str]:

@@ -18,8 +18,7 @@ from ordeal._base.formatting import printable
 from ordeal._base.regular_file import read_regular
 from ordeal._engine.runs.folder import EVENTS_BYTES_MAX, read_events, read_result, read_status, run_folders
 from ordeal._report.dashboard.pages import list_values, run_values
-from ordeal._report.html.page import TEMPLATES as REPORT_TEMPLATES
-from ordeal._report.html.page import render_page
+from ordeal._report.html.page import render_page, templates
 
 TEMPLATES = Path(__file__).parent / "templates"
 _REPORT = "report.html"
@@ -97,29 +96,15 @@ def _with_headers(send: Send) -> Send:
     return sending
 
 
-def _refusal(code: int, text: str) -> Exception:
-    refusal: Exception = importlib.import_module("starlette.exceptions").HTTPException(code, text)
-    return refusal
-
-
 class Dashboard:
     """What each address answers."""
 
     def __init__(self, runs: Path) -> None:
         self._runs = runs
         self._responses = importlib.import_module("starlette.responses")
-        jinja = importlib.import_module("jinja2")
-        markup = importlib.import_module("markupsafe").Markup
-        environment = jinja.Environment(
-            loader=jinja.FileSystemLoader([TEMPLATES, REPORT_TEMPLATES]),
-            autoescape=True,
-            trim_blocks=True,
-            lstrip_blocks=True,
-            undefined=jinja.StrictUndefined,
-        )
-        environment.filters["as_svg"] = markup  # the chart escapes its texts itself
-        environment.globals["style"] = markup((REPORT_TEMPLATES / "style.css").read_text("utf-8"))
-        self._environment = environment
+        self._environment = templates(TEMPLATES)
+        # The chart escapes its texts itself.
+        self._environment.filters["as_svg"] = importlib.import_module("markupsafe").Markup
 
     def routes(self) -> list[Any]:
         """Return the addresses, after the token."""
@@ -142,7 +127,7 @@ class Dashboard:
         name = request.path_params["run"]
         found = next((folder for folder in run_folders(self._runs) if folder.name == name), None)
         if found is None:
-            raise _refusal(404, "the run does not exist")
+            raise importlib.import_module("starlette.exceptions").HTTPException(404, "the run does not exist")
         return found
 
     def _html(self, template: str, values: Mapping[str, Any]) -> Any:

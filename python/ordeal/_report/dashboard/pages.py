@@ -2,79 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from ordeal._base.formatting import counted, percent
 from ordeal._base.limits import ROWS_MAX
 from ordeal._engine.runs.events import (
-    ClassDone,
-    ClassStarted,
     Event,
     Finished,
     Found,
-    Health,
-    NewEdges,
     Progress,
     RunStatus,
-    SeedReplayed,
     SessionBegun,
     Shrunk,
 )
 from ordeal._engine.runs.folder import RESULT, goes_on, read_events, read_status, run_folders
-from ordeal._report.html.chart import Mark, Point, coverage_chart
-from ordeal._report.html.page import MARKS_MAX
-
-
-@dataclass(slots=True)
-class ClassView:
-    """What the events say about the search of a class."""
-
-    name: str
-    began: float
-    points: list[Point] = field(default_factory=list)
-    marks: list[Mark] = field(default_factory=list)
-    progress: Progress | None = None
-    found: dict[str, Found | Shrunk] = field(default_factory=dict)
-    seeds: list[SeedReplayed] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-    done: ClassDone | None = None
-
-
-def class_views(events: Iterable[Event]) -> list[ClassView]:
-    """Return what the events of a run say about each of its classes."""
-    views: list[ClassView] = []
-    for event in events:
-        if isinstance(event, ClassStarted):
-            views.append(ClassView(event.test_class, event.elapsed))
-        elif views:
-            _take(views[-1], event)
-    return views
-
-
-def _take(view: ClassView, event: Event) -> None:
-    seconds = event.elapsed - view.began
-    if isinstance(event, NewEdges | Progress) and event.edges:
-        view.points.append(Point(seconds, event.runs, event.edges))
-    if isinstance(event, Progress):
-        view.progress = event
-    elif isinstance(event, Found):
-        view.found[event.id] = event
-        if len(view.marks) < MARKS_MAX:
-            view.marks.append(Mark(seconds, event.error))
-    elif isinstance(event, Shrunk):
-        # Shrinking may have joined some of what was found: what is shrunk is all that is reported.
-        if not any(isinstance(each, Shrunk) for each in view.found.values()):
-            view.found.clear()
-        view.found[event.id] = event
-    elif isinstance(event, SeedReplayed):
-        view.seeds.append(event)
-    elif isinstance(event, Health):
-        view.notes.append(event.message)
-    elif isinstance(event, ClassDone):
-        view.done = event
+from ordeal._report.html.chart import coverage_chart
+from ordeal._report.html.page import ClassView, class_views
 
 
 def state_of(status: RunStatus | None) -> str:

@@ -11,7 +11,8 @@ from typing import Any
 
 from coverage import CoverageData
 
-from ordeal._report.formats.document import ranges, results_of
+from ordeal._report.formats.document import behavior_of, results_of
+from ordeal.result.exploration import ranges
 
 
 def write(document: Mapping[str, Any], folder: Path, _run: Path | None) -> Path:
@@ -21,7 +22,7 @@ def write(document: Mapping[str, Any], folder: Path, _run: Path | None) -> Path:
     data = CoverageData(basename=str(path))
     lines: dict[str, set[int]] = {}
     for result in results_of(document):
-        behavior = (result.get("telemetry") or {}).get("behavior") or {}
+        behavior = behavior_of(result)
         for file in behavior.get("missed_lines", {}):
             lines.setdefault(str(Path(file).absolute()), set())
         for file, covered in behavior.get("covered_lines", {}).items():

@@ -41,6 +41,11 @@ def findings_of(document: Mapping[str, Any]) -> Iterator[tuple[Result, Finding]]
             yield result, finding
 
 
+def behavior_of(result: Result) -> Mapping[str, Any]:
+    """Return which lines ran and which did not; empty where the report does not say."""
+    return (result.get("telemetry") or {}).get("behavior") or {}
+
+
 def headline(finding: Finding) -> str:
     """Return the type and the first line of the message, or of what was asserted where there is none."""
     kind = line(finding.get("error_type") or "failure", LINE_CHARS_MAX)
@@ -149,17 +154,10 @@ def figures(result: Result) -> str:
         f"{seconds:.1f} s",
         counted(result.get("unique_edges", 0), "edge"),
     ]
-    behavior = (result.get("telemetry") or {}).get("behavior") or {}
+    behavior = behavior_of(result)
     if behavior.get("lines_total"):
         shown.append(f"{behavior['lines_covered']} of {behavior['lines_total']} lines")
     return ", ".join(shown)
-
-
-def ranges(lines: str) -> Iterator[int]:
-    """Yield the numbers that a text such as ``3,5-7`` names."""
-    for part in filter(None, lines.split(",")):
-        first, _, last = part.partition("-")
-        yield from range(int(first), int(last or first) + 1)
 
 
 def clean(value: Any) -> Any:

@@ -12,6 +12,7 @@ from ordeal._base.limits import LISTED_MAX, MESSAGE_CHARS_MAX, ROWS_MAX, TEXT_CH
 from ordeal._report.formats.document import (
     Finding,
     Result,
+    behavior_of,
     contained,
     details,
     figures,
@@ -39,7 +40,9 @@ def write(document: Mapping[str, Any], folder: Path, _run: Path | None) -> Path:
 def markdown(document: Mapping[str, Any], bytes_max: int = BYTES_MAX) -> str:
     """Return the report as Markdown: findings first, and no more than ``bytes_max`` bytes of UTF-8."""
     findings = list(findings_of(document))
-    text = f"{_title(document, len(findings))}\n{_table(findings)}"
+    classes = counted(len(results_of(document)), "class", "classes")
+    found = counted(len(findings), "finding") if findings else "no findings"
+    text = f"## ordeal: {found} in {classes}\n\n{_table(findings)}"
     for number, (result, finding) in enumerate(findings):
         block = _finding(result, finding)
         left_out = f"\n{len(findings) - number} more findings are in the other reports.\n"
@@ -55,11 +58,6 @@ def markdown(document: Mapping[str, Any], bytes_max: int = BYTES_MAX) -> str:
 
 def _size(text: str) -> int:
     return len(text.encode("utf-8", "backslashreplace"))
-
-
-def _title(document: Mapping[str, Any], findings: int) -> str:
-    classes = counted(len(results_of(document)), "class", "classes")
-    return f"## ordeal: {counted(findings, 'finding') if findings else 'no findings'} in {classes}\n"
 
 
 def _table(findings: list[tuple[Result, Finding]]) -> str:
@@ -98,7 +96,7 @@ def _remarks(result: Result) -> Iterator[str]:
         yield f"Known, not reported, {counted(known.get('count', 0), 'run')}: {_code(what)}"
     for note in result.get("notes", ())[:LISTED_MAX]:
         yield f"Note: {_code(line(note))}"
-    gaps = ((result.get("telemetry") or {}).get("behavior") or {}).get("coverage_gaps", ())
+    gaps = behavior_of(result).get("coverage_gaps", ())
     for gap in gaps[:LISTED_MAX]:
         yield f"Not reached: {_code(line(f'{gap["file"]}:{gap["line"]} {gap["code"]}'))}"
     if len(gaps) > LISTED_MAX:

@@ -17,6 +17,7 @@ from ordeal._engine.search.run_loop import KEPT_MAX
 from ordeal._report.formats.document import (
     Finding,
     Result,
+    behavior_of,
     clean,
     contained,
     faults_of,
@@ -24,11 +25,11 @@ from ordeal._report.formats.document import (
     headline,
     id_of,
     line,
-    ranges,
     results_of,
     save,
     steps_of,
 )
+from ordeal.result.exploration import ranges
 
 #: Where Tyche looks, below any folder.
 FOLDER = ".hypothesis/observed"
@@ -53,7 +54,8 @@ def _records(result: Result, start: float) -> Iterator[dict[str, Any]]:
 
 
 def _test_case(result: Result, run: Finding, status: str, reason: str) -> dict[str, Any]:
-    steps = steps_of(run)
+    steps, covered = steps_of(run), behavior_of(result).get("covered_lines", {}) if status == "failed" else {}
+    coverage = {str(Path(file).absolute()): list(ranges(lines)) for file, lines in covered.items()}
     return {
         "type": "test_case",
         "status": status,
@@ -62,7 +64,7 @@ def _test_case(result: Result, run: Finding, status: str, reason: str) -> dict[s
         "arguments": {},
         "how_generated": "while exploring with ordeal" if run.get("run_id") else "from a saved failure",
         "features": _features(run, steps),
-        "coverage": _coverage(result) if status == "failed" else None,
+        "coverage": coverage or None,
         "timing": {},
         "metadata": {"ordeal": {"run_id": run.get("run_id"), "id": id_of(run)}},
     }
@@ -74,8 +76,3 @@ def _features(run: Finding, steps: list[str]) -> dict[str, Any]:
     if "edges_discovered" in run:
         features["new edges"] = run["edges_discovered"]
     return features | {f"step {name}": count for name, count in counts.items()}
-
-
-def _coverage(result: Result) -> dict[str, list[int]] | None:
-    covered = ((result.get("telemetry") or {}).get("behavior") or {}).get("covered_lines")
-    return {str(Path(file).absolute()): list(ranges(lines)) for file, lines in covered.items()} if covered else None

@@ -88,13 +88,9 @@ def _result(result: Result, finding: Finding, rule_lines: _RuleLines) -> dict[st
 def location(file: str, number: object) -> dict[str, Any]:
     """Return a line of a file; the first, where the line is not known."""
     start = number if isinstance(number, int) and number > 0 else 1
-    return {"physicalLocation": {"artifactLocation": {"uri": _uri(file)}, "region": {"startLine": start}}}
-
-
-def _uri(path: str) -> str:
-    """Return a path as a URI, relative if the path is."""
-    quoted = quote(path.replace("\\", "/").encode("utf-8", "backslashreplace"))
-    return f"file://{quoted}" if quoted.startswith("/") else quoted
+    quoted = quote(file.replace("\\", "/").encode("utf-8", "backslashreplace"))
+    uri = f"file://{quoted}" if quoted.startswith("/") else quoted
+    return {"physicalLocation": {"artifactLocation": {"uri": uri}, "region": {"startLine": start}}}
 
 
 def _code_flows(result: Result, finding: Finding, rule_lines: _RuleLines) -> list[dict[str, Any]]:

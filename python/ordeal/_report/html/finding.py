@@ -54,7 +54,8 @@ def finding_values(failure: Row, view: TraceView | None, *, number: int, replaye
     asserted = (failure.get("place") or {}).get("asserted", ())
     first, _, rest = (str(failure["error_message"]).strip() or "".join(asserted[:1])).partition("\n")
     title = f"{failure['error_type']}: {first}" if first else str(failure["error_type"])
-    known = failure.get("seed_path") in replayed
+    known, path = failure.get("seed_path") in replayed, failure.get("trace_path") or failure.get("seed_path")
+    decided = [_name_after(view, step) for step in view.decided_at if step <= len(view.steps)]
     badge = ("flaky", "flaky") if failure["flaky"] else ("known", "known") if known else ("new", "new")
     return {
         "anchor": number,
@@ -69,9 +70,9 @@ def finding_values(failure: Row, view: TraceView | None, *, number: int, replaye
         "asserted_label": asserted_label(asserted),
         "broken_by": ", ".join(failure.get("broken_by") or ()),
         "faults": "" if view.lanes and not failure.get("active_faults") else faults_text(failure),
-        "decided": _decided_text(view),
+        "decided": f"by step {', then step '.join(decided)}" if decided else "",
         "flaky": failure.get("flaky_reason") or "",
-        "command": _command(failure),
+        "command": "" if path is None else replay_command(failure["id"] if failure.get("bucket") else path),
         "places": [source_values(each) for each in view.sources if each.failed],
         "sources": [source_values(each) for each in view.sources if not each.failed],
         "program": highlighted(str(failure.get("program") or "")),
@@ -130,11 +131,6 @@ def faults_text(failure: Row) -> str:
     return "; ".join([*parts, *([f"on, not needed: {', '.join(others)}"] if others else [])])
 
 
-def _command(failure: Row) -> str:
-    path = failure.get("trace_path") or failure.get("seed_path")
-    return "" if path is None else replay_command(failure["id"] if failure.get("bucket") else path)
-
-
 def _origin(failure: Row) -> list[dict[str, str]]:
     rows = [
         ("Found in", f"run {failure['run_id']}" if failure["run_id"] else "the replay of a seed"),
@@ -148,11 +144,6 @@ def _origin(failure: Row) -> list[dict[str, str]]:
 
 
 # -- why --------------------------------------------------------------------------------------------------------------
-
-
-def _decided_text(view: TraceView) -> str:
-    names = [_name_after(view, step) for step in view.decided_at if step <= len(view.steps)]
-    return f"by step {', then step '.join(names)}" if names else ""
 
 
 def _name_after(view: TraceView, steps: int) -> str:

@@ -6,6 +6,7 @@ import importlib
 import os
 import platform
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -15,8 +16,20 @@ from msgspec import to_builtins
 from ordeal._base.formatting import counted, printable, runnable_program
 from ordeal._base.limits import ITEMS_MAX, LISTED_MAX, ROWS_MAX
 from ordeal._base.trace_file import Trace
-from ordeal._engine.runs.events import ClassStarted, Event, Found, NewEdges, Progress, SessionBegun
+from ordeal._engine.runs.events import (
+    ClassDone,
+    ClassStarted,
+    Event,
+    Found,
+    Health,
+    NewEdges,
+    Progress,
+    SeedReplayed,
+    SessionBegun,
+    Shrunk,
+)
 from ordeal._engine.trace_view.view import TraceView
+from ordeal._report.exploration import option_text
 from ordeal._report.html.chart import Mark, Point, coverage_chart, rule_heat
 from ordeal._report.html.finding import finding_values, rows_of
 from ordeal.result.failure import failure_id
@@ -41,18 +54,24 @@ def render_page(
     return render("page.html", values)
 
 
-def render(template: str, values: Mapping[str, Any]) -> str:
-    """Return the page that a template makes of values, all of whose texts stay texts."""
+def templates(*folders: Path) -> Any:
+    """Return the templates in these folders and of reports. All texts that they are given stay texts."""
     jinja = importlib.import_module("jinja2")
     environment = jinja.Environment(
-        loader=jinja.FileSystemLoader(TEMPLATES),
+        loader=jinja.FileSystemLoader([*folders, TEMPLATES]),
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,
         undefined=jinja.StrictUndefined,
     )
-    style = importlib.import_module("markupsafe").Markup((TEMPLATES / "style.css").read_text("utf-8"))
-    page: str = environment.get_template(template).render(values, style=style)
+    markup = importlib.import_module("markupsafe").Markup
+    environment.globals["style"] = markup((TEMPLATES / "style.css").read_text("utf-8"))
+    return environment
+
+
+def render(template: str, values: Mapping[str, Any]) -> str:
+    """Return the page that a template makes of values."""
+    page: str = templates().get_template(template).render(values)
     return printable(page.strip()) + "\n"
 
 
@@ -80,7 +99,7 @@ def page_values(document: Mapping[str, Any], views: Mapping[str, TraceView], eve
         "command": _command(options, results),
         "classes": classes,
         "environment": _environment(session),
-        "options": [{"what": name, "value": _option_text(value)} for name, value in options.items()],
+        "options": [{"what": name, "value": option_text(value)} for name, value in options.items()],
     }
 
 
@@ -103,10 +122,53 @@ def _environment(session: SessionBegun | None) -> list[dict[str, str]]:
     return [{"what": what, "value": value} for what, value in rows]
 
 
-def _option_text(value: object) -> str:
-    if isinstance(value, list):
-        return ", ".join(map(str, value)) or "none"
-    return "none" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+@dataclass(slots=True)
+class ClassView:
+    """What the events say about the search of a class."""
+
+    name: str
+    began: float
+    points: list[Point] = field(default_factory=list)
+    marks: list[Mark] = field(default_factory=list)
+    progress: Progress | None = None
+    found: dict[str, Found | Shrunk] = field(default_factory=dict)
+    seeds: list[SeedReplayed] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    done: ClassDone | None = None
+
+
+def class_views(events: Iterable[Event]) -> list[ClassView]:
+    """Return what the events of a run say about each of its classes."""
+    views: list[ClassView] = []
+    for event in events:
+        if isinstance(event, ClassStarted):
+            views.append(ClassView(event.test_class, event.elapsed))
+        elif views:
+            _take(views[-1], event)
+    return views
+
+
+def _take(view: ClassView, event: Event) -> None:
+    seconds = event.elapsed - view.began
+    if isinstance(event, NewEdges | Progress) and event.edges:
+        view.points.append(Point(seconds, event.runs, event.edges))
+    if isinstance(event, Progress):
+        view.progress = event
+    elif isinstance(event, Found):
+        view.found[event.id] = event
+        if len(view.marks) < MARKS_MAX:
+            view.marks.append(Mark(seconds, event.error))
+    elif isinstance(event, Shrunk):
+        # Shrinking may have joined some of what was found: what is shrunk is all that is reported.
+        if not any(isinstance(each, Shrunk) for each in view.found.values()):
+            view.found.clear()
+        view.found[event.id] = event
+    elif isinstance(event, SeedReplayed):
+        view.seeds.append(event)
+    elif isinstance(event, Health):
+        view.notes.append(event.message)
+    elif isinstance(event, ClassDone):
+        view.done = event
 
 
 # -- a class ----------------------------------------------------------------------------------------------------------
@@ -118,12 +180,11 @@ def _class_values(
     replayed = frozenset(str(seed["path"]) for seed in result["seed_replays"])
     failures = result["failures"]
     shown = failures[:ITEMS_MAX]
-    points, marks = _curve(result["test_class"], events)
-    gaps = result["telemetry"]["behavior"]["coverage_gaps"]
-    missed = [
-        f"{file}: {', '.join(map(str, lines[:ROWS_MAX]))}"
-        for file, lines in result["telemetry"]["behavior"]["missed_lines"].items()
-    ]
+    searched = [view for view in class_views(events) if view.name == result["test_class"]][-1:]
+    points, marks = (searched[0].points, searched[0].marks) if searched else ([], [])
+    gaps, missed_lines = (result["telemetry"]["behavior"][name] for name in ("coverage_gaps", "missed_lines"))
+    missed = [f"{file}: {', '.join(map(str, lines[:ROWS_MAX]))}" for file, lines in missed_lines.items()]
+    left = sum(map(len, missed_lines.values()))
     return {
         "name": result["test_class"],
         "is_first": not number,
@@ -149,7 +210,7 @@ def _class_values(
         "chart_says": _chart_text(points, marks),
         "gaps": [{"place": f"{row['file']}:{row['line']}", "code": row["code"]} for row in gaps[:ROWS_MAX]],
         "missed": missed[:ROWS_MAX],
-        "gaps_title": f"Not reached: {_gaps_text(result)}",
+        "gaps_title": f"Not reached: {counted(left, 'line')}, {counted(len(gaps), 'branch', 'branches')}",
         "properties": property_rows(result["properties"], points),
         "rules": rule_heat(result.get("rules", [])),
         "faults": result["faults"][:ROWS_MAX],
@@ -179,23 +240,6 @@ def _remarks(result: Mapping[str, Any]) -> list[str]:
     return [*remarks, *map(str, result["notes"][:LISTED_MAX])]
 
 
-def _curve(test_class: str, events: Sequence[Event]) -> tuple[list[Point], list[Mark]]:
-    """Return what the class reached, and when failures were found, by the seconds since its search began."""
-    points: list[Point] = []
-    marks: list[Mark] = []
-    began: float | None = None
-    for event in events:
-        if isinstance(event, ClassStarted):
-            began = event.elapsed if event.test_class == test_class else None
-        elif began is None:
-            continue
-        elif isinstance(event, NewEdges | Progress) and event.edges:
-            points.append(Point(event.elapsed - began, event.runs, event.edges))
-        elif isinstance(event, Found) and len(marks) < MARKS_MAX:
-            marks.append(Mark(event.elapsed - began, event.error))
-    return points, marks
-
-
 def _chart_text(points: Sequence[Point], marks: Sequence[Mark]) -> str:
     """Return in words what the chart shows, for those who do not see it."""
     if not points:
@@ -210,12 +254,6 @@ def _chart_text(points: Sequence[Point], marks: Sequence[Mark]) -> str:
     return (
         f"{text} {counted(len(marks), 'failure')} found, the first after {marks[0].seconds:.2g} s." if marks else text
     )
-
-
-def _gaps_text(result: Mapping[str, Any]) -> str:
-    behavior = result["telemetry"]["behavior"]
-    lines = sum(map(len, behavior["missed_lines"].values()))
-    return f"{counted(lines, 'line')}, {counted(len(behavior['coverage_gaps']), 'branch', 'branches')}"
 
 
 def property_rows(properties: Sequence[Mapping[str, Any]], points: Sequence[Point]) -> list[dict[str, Any]]:

@@ -16,7 +16,7 @@ from ordeal._base.outside import NOTE
 from ordeal._base.property_text import json_properties
 from ordeal._base.untrusted import source_line
 from ordeal.result import ExplorationResult
-from ordeal.result.exploration import blind_lines
+from ordeal.result.exploration import blind_lines, ranges
 from ordeal.result.parts import RUNS_TO_REMARK, unused_remark
 
 Status = Literal["ok", "warning", "error"]
@@ -234,21 +234,12 @@ def _signature(result: Mapping[str, Any]) -> tuple[Any, ...]:
 def _difference(one: Examined, other: Examined) -> str:
     a, b = _signature(one["result"]), _signature(other["result"])
     for file in sorted({*a[3], *b[3]}):
-        differ = sorted(_lines(a[3].get(file, "")) ^ _lines(b[3].get(file, "")))
+        differ = sorted({*ranges(a[3].get(file, ""))} ^ {*ranges(b[3].get(file, ""))})
         if differ:
             more = f" and {counted(len(differ) - 1, 'more line')}" if differ[1:] else ""
             return one_line(f"{file}:{differ[0]}{more} ran in one process and not in the other", limit=300)
     words = ("runs", "steps", "edges")
     return ", ".join(f"{x} and {y} {word}" for x, y, word in zip(a[:3], b[:3], words, strict=True) if x != y)
-
-
-def _lines(ranges: str) -> set[int]:
-    """Return the numbers of a text such as ``3,5-7``."""
-    numbers: set[int] = set()
-    for part in filter(None, ranges.split(",")):
-        first, _, last = part.partition("-")
-        numbers |= set(range(int(first), int(last or first) + 1))
-    return numbers
 
 
 def unhealthy(result: ExplorationResult, wanted: Collection[str]) -> list[Advice]:
