@@ -241,7 +241,7 @@ class Explorer:
         self._driver.limits.begin_search(settings.max_time, settings.max_runs)
         workers = options.workers or usable_cpus()
         if options.store is not None and not can_supervise():
-            raise ConfigError("store is given, and this system does not have what workers need")
+            raise ConfigError("a store needs worker processes, which this system cannot run")
         if (workers == 1 and not options.isolate and options.store is None) or not can_supervise():
             with self._alone(), limited_memory(options.max_memory):
                 return Exploration(settings, self._driver, self.targets).run()

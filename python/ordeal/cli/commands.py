@@ -204,7 +204,7 @@ def chimp() -> None:
 
     --tests takes the command, which may have several words, and --exclude patterns of files to leave alone. No file of
     the program changes: if the command is pytest of the same Python, nodes are broken in memory, which is many times
-    as fast; otherwise in a copy of the current folder.
+    faster; otherwise in a copy of the current folder.
     """
 
 
@@ -236,7 +236,7 @@ def completion() -> None:
 def dashboard() -> None:
     """Serve pages of all runs to a browser on this computer.
 
-    Follows a run that goes on. Prints an address with a secret token. Reads the files of the runs, and changes nothing.
+    Follows a running search. Prints an address with a secret token. Reads the files of the runs, and changes nothing.
     """
 
 
@@ -269,9 +269,10 @@ def doctor() -> None:
     "Exit code: 0, 2 for wrong use.",
 )
 def env() -> None:
-    """Print what there is here: versions, what works, what is switched.
+    """Describe this environment for a bug report.
 
-    To be added to a report of a bug in ordeal. The value of ORDEAL_STORE, which may hold a password, is left out.
+    Prints versions, what works here, and the switches that are set. Leaves out the value of ORDEAL_STORE, which may
+    hold a password.
     """
 
 
@@ -308,10 +309,10 @@ def fleet() -> None:
 def gate() -> None:
     """Check all that must hold before a merge.
 
-    Replays the saved failures, examines each class of the settings file for rules, faults and properties that nothing
-    reaches and for what is not deterministic, and explores it. With --changed, leaves
-    out classes whose machine and imported files do not differ from a commit. Given IDs or FILEs of traces, replays each
-    of them three times instead.
+    Replays the saved failures. Then examines each class of the settings file, for rules, faults and properties that
+    are never reached and for what is not deterministic, and explores it. With --changed, leaves out classes whose
+    machine and imported files do not differ from a commit. Given IDs or FILEs of traces, replays each of them three
+    times instead.
     """
 
 
@@ -323,7 +324,7 @@ def init() -> None:
     """Write a first machine for a package, and run it.
 
     Reads the package, tries the methods of its classes in a separate process, writes tests/test_ordeal_CLASS.py and
-    an entry in ordeal.toml, and explores it. Writes over no file. Without PACKAGE it takes that of the current folder.
+    an entry in ordeal.toml, and explores it. Overwrites no file. Without PACKAGE, takes that of the current folder.
     """
 
 
@@ -421,8 +422,9 @@ def seeds() -> None:
 def view() -> None:
     """Make the page of a saved failure, and open it.
 
-    Runs the failure again, and shows each step, which step decided the failure, and what matters. ID is what a report
-    prints, or the beginning of it; FILE is a trace or a seed. Without either, shows the last failure that was saved.
+    Runs the failure again, and shows each step, which step decided the failure, and which arguments matter. ID is what
+    a report prints, or the beginning of it; FILE is a trace or a seed. Without either, shows the last failure that was
+    saved.
     """
 
 

@@ -74,7 +74,7 @@ def run(flags: CompareFlags) -> int:
         said = f"{counted(len(differences), 'difference')} in {counted(runs, 'run')} of " + counted(
             len(found), "class", "classes"
         )
-        terminal.write(f"{said}{f'; {unsteady} left out, as they differ on one version alone' if unsteady else ''}\n")
+        terminal.write(f"{said}{f'; {unsteady} left out: not deterministic' if unsteady else ''}\n")
     return 1 if differences else 0
 
 
@@ -123,7 +123,7 @@ def _install(release: str, place: Path) -> None:
         raise ConfigError(f"`{release}` could not be installed in {_INSTALL_SECONDS} s") from None
     if done.returncode:
         said = last_line(done.stderr.decode("utf-8", "replace"))
-        raise ConfigError(f"`{release}` cannot be installed: {said}", hint=f"see what `pip install {release}` says")
+        raise ConfigError(f"`{release}` cannot be installed: {said}", hint=f"run `pip install {release}` says")
 
 
 def _copy_machines(config: OrdealConfig, here: Path, folder: Path) -> None:

@@ -35,7 +35,7 @@ def run(flags: DashboardFlags) -> int:
         token = secrets.token_urlsafe()
         address = f"http://{LOOPBACK}:{port}/{token}/"
         terminal.write(f"{address}\n")
-        terminal.say("Ctrl-C ends.")
+        terminal.say("Press Ctrl-C to stop.")
         if flags.open:
             webbrowser.open(address)
         _serve(listening, runs.absolute(), token)

@@ -83,7 +83,9 @@ def _run_again(traces: list[Trace]) -> list[SeenRun]:
     runs = Version("the files here", here, (here, here / "src")).asked(request, _SECONDS).runs
     for name, each in zip(("first", "second"), runs, strict=True):
         if each.reason:
-            raise ConfigError(f"the {name} run cannot be made again: {each.reason}", hint="see `ordeal replay`")
+            raise ConfigError(
+                f"the {name} run cannot be repeated: {each.reason}", hint="run `ordeal replay` to see why"
+            )
     return runs
 
 

@@ -133,7 +133,7 @@ def _refuse_flags(
     for option, is_given in others:
         if is_given and not options.isolate:
             message = f"`--in-process` and `{option}` contradict each other"
-            raise ConfigError(message, hint="drop one of them: in this process alone there is one worker")
+            raise ConfigError(message, hint="drop one of them: this process alone is one worker")
     refuse_foreign("--generate-tests", flags.generate_tests, is_generated, force=flags.force)
     refuse_foreign("--save-state", options.save_state_to, is_state, force=flags.force)
     for option, path in (("--save-state", options.save_state_to), ("--resume", options.resume_from)):

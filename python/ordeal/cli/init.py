@@ -121,7 +121,7 @@ def _list(
         terminal.say(f"{row} {'*' if each is chosen else ' '} {each.path}  {shown}")
     if len(classes) > 1:
         another = next(each.path for each in classes if each is not chosen)
-        terminal.say(f"  Another one: `ordeal init {another}`")
+        terminal.say(f"  For another class: `ordeal init {another}`")
 
 
 def _changes(package: FoundPackage, answer: ClassTry) -> list[FileChange]:

@@ -64,7 +64,7 @@ def _document(name: str | None) -> tuple[Path | None, dict[str, Any]]:
         return None, read_document(Path(name))
     folder = find_run(name, Path(RUNS_PATH))
     if name is None:
-        # One that goes on, was killed, or could not explore: the latest that came to its end says more.
+        # One that goes on, was killed, or could not explore: the latest that finished says more.
         for each in reversed(run_folders(Path(RUNS_PATH))):
             if (each / RESULT).exists() and (document := read_document(each / RESULT))["results"]:
                 return each, document

@@ -47,7 +47,7 @@ class ExploreFlags(CommandFlags):
         "auto",
         one_of("auto", "live", "plain", "none"),
         flag="--progress KIND",
-        help="Show it live, as plain lines, or none: auto is live on a terminal",
+        help="Progress: live, plain lines or none; auto is live on a terminal",
     )
 
 
@@ -62,7 +62,7 @@ class BenchmarkConfig(CommandFlags):
         integer(1, WORKERS_MAX, example=4),
         "one for each CPU",
         flag="--max-workers N",
-        help="Most workers to measure",
+        help="Largest number of workers",
     )
     time: float = option(10.0, SECONDS_ABOVE_0, flag="--time SECONDS", help="Length of each trial")
     metric: Metric = option(
@@ -77,7 +77,7 @@ class BenchmarkConfig(CommandFlags):
 class MutateFlags(CommandFlags):
     """The options of ``ordeal mutate`` itself: which mutants, how each is judged, what is written."""
 
-    runs: int = option(1500, RUNS, flag="--runs N", help="Runs of each machine, whose traces judge")
+    runs: int = option(1500, RUNS, flag="--runs N", help="Runs of each machine to draw traces from")
     since: str | None = option(
         None,
         text("a commit", "main", "commit"),
@@ -95,7 +95,7 @@ class MutateFlags(CommandFlags):
         help="Only mutants whose id begins with ID",
     )
     workers: int | None = option(
-        None, integer(1, WORKERS_MAX, example=4), "all cores", flag="-w, --workers N", help="Mutants at a time"
+        None, integer(1, WORKERS_MAX, example=4), "all cores", flag="-w, --workers N", help="Mutants judged at a time"
     )
     memory: int = option(
         1024,
@@ -159,7 +159,7 @@ class ChimpFlags(Table):
         20.0,
         number("a number of seconds from 0.1", 20, "seconds from 0.1", lambda value: 0.1 <= value <= 1e9),
         flag="--timeout SECONDS",
-        help="How long the tests may take",
+        help="Time limit of the tests",
     )
     fail_on: str | None = option(
         None,
@@ -176,7 +176,9 @@ class CompareFlags(CommandFlags):
 
     words: tuple[str, ...] = ()
     seed: int = option(42, integer(0, example=42), flag="--seed N", help="Random seed")
-    max_time: float = option(10.0, SECONDS_ABOVE_0, flag="--max-time SECONDS", help="Search of each class and version")
+    max_time: float = option(
+        10.0, SECONDS_ABOVE_0, flag="--max-time SECONDS", help="Time of the search for each class and version"
+    )
 
 
 class DashboardFlags(Table):
@@ -237,7 +239,7 @@ class GateFlags(CommandFlags):
     )
     max_time: float = option(60.0, SECONDS_ABOVE_0, flag="--max-time SECONDS", help="Time of all checks together")
     mutate: bool = switch("--mutate", "Judge mutants of the changed lines, too")
-    flakes: int = option(0, integer(0, example=1), flag="--flakes N", help="How many failures may be flaky")
+    flakes: int = option(0, integer(0, example=1), flag="--flakes N", help="Number of failures that may be flaky")
 
 
 class InitFlags(Table):

@@ -192,7 +192,7 @@ class Fleet(Table):
         integer(0, 100_000, expected="a whole number from 0 (by `--on`) to 100000", example=8),
         "1, or N of local:N",
         flag="--members N",
-        help="How many members",
+        help="Number of members",
     )
     image: str | None = option(
         None,
@@ -212,7 +212,7 @@ class Fleet(Table):
         "auto",
         text('"auto", "none" or a folder', "auto", '`"auto"`, `"none"` or a folder'),
         flag="--project WHAT",
-        help="What is sent to members on Ray and Dask: auto (this folder), none, or a folder",
+        help="Project to send to members on Ray and Dask: auto (this folder), none, or a folder",
     )
     fleet_name: str | None = option(
         None, FLEET_NAME, "by the time", flag="--fleet-name NAME", help="Name for `ordeal fleet status`"
@@ -371,7 +371,7 @@ class MutationsConfig(Table):
         texts("a list of arguments of pytest", "tests/unit"),
         "none",
         flag="--tests ARGUMENTS",
-        help="What pytest is given, for example tests/unit; repeatable",
+        help="Argument for pytest, for example tests/unit; repeatable",
     )
     passed: tuple[str, ...] = option(
         (),
@@ -385,21 +385,21 @@ class MutationsConfig(Table):
         "standard",
         one_of("extreme", "essential", "standard", "thorough", "chimp", example="essential"),
         flag="-p, --preset NAME",
-        help="Which changes are made: extreme, essential, standard, thorough or chimp",
+        help="Set of changes: extreme, essential, standard, thorough or chimp",
     )
     operators: tuple[str, ...] = option(
         (),
         texts("a list of operators", "comparison"),
         "those of the preset",
         flag="--operators NAMES",
-        help="Which changes are made, by name, in place of a preset",
+        help="Changes to make, by name, instead of a preset",
     )
     judges: str = option(
         "tests",
         one_of("tests", "machines", example="machines"),
         key="with",
         flag="--with WHAT",
-        help="Who judges: the tests of pytest, or the machines of ordeal.toml",
+        help="Judge by the tests of pytest, or by the machines of ordeal.toml",
     )
     threshold: float | None = option(
         None, PERCENT, "none", flag="-t, --threshold PERCENT", help="Exit with 1 for a lower score"
@@ -420,7 +420,7 @@ class MutationsConfig(Table):
         help="Stop after SECONDS; try one mutant of each line first",
     )
     kill_budget: float = option(
-        20.0, CLOCKED_FROM_0, flag="--kill-budget SECONDS", help="With kill: how long to search, in all"
+        20.0, CLOCKED_FROM_0, flag="--kill-budget SECONDS", help="With kill: time of the whole search"
     )
 
 

@@ -149,7 +149,7 @@ class Gen(_native.Choices):
             raise UnsatisfiedAssumption
         raise GenerationError(
             f"no value of {one_line(repr(strategy))} passes its filters",
-            hint="leave the filter out, or draw what passes it",
+            hint="drop the filter, or draw only values that pass it",
         )
 
     def _search(self, draw: Draw, begin: int) -> tuple[bool, Any]:

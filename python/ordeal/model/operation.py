@@ -134,7 +134,7 @@ def _check_arguments(
     for parameter in parameters:
         if parameter.kind is parameter.POSITIONAL_ONLY:
             raise MachineError(
-                f"{name}: the parameter {parameter.name!r} can be given by position only, and rules name theirs",
+                f"{name}: the parameter {parameter.name!r} is positional-only, and rules pass arguments by name",
                 hint="leave the `/` out",
             )
     names = [parameter.name for parameter in parameters if parameter.kind not in _OPEN_ENDED]

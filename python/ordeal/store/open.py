@@ -67,7 +67,7 @@ def _opened(url: str, digest: str, *, makes: bool = True) -> DirectoryBackend | 
         return DirectoryBackend(_folder(url, rest) / digest, makes=makes)
     if scheme == "redis" and separator:
         return _redis(url, _split(url), digest)
-    raise StoreError(f"the store {shown_address(url)} has no known address", hint=_ADDRESSES)
+    raise StoreError(f"the store {shown_address(url)} has an unknown kind of address", hint=_ADDRESSES)
 
 
 def open_readers(url: str) -> Iterator[Store]:
@@ -80,7 +80,7 @@ def open_readers(url: str) -> Iterator[Store]:
     try:
         names = backend.namespaces(ITEMS_MAX)
     except UnreachableError as error:
-        hint = "see that this computer can reach it, and that this user may read it"
+        hint = "check that this computer can reach it, and that this user may read it"
         raise StoreError(f"the store cannot be read: {error}", hint=hint) from error
     finally:
         backend.close()
@@ -94,7 +94,7 @@ def _folder(url: str, path: str) -> Path:
             f"the store {shown_address(url)} names no folder", hint="write for example `dir:///mnt/shared/ordeal`"
         )
     if "\0" in path:
-        raise StoreError(f"the store {shown_address(url)} has a zero in its path", hint=_ADDRESSES)
+        raise StoreError(f"the store {shown_address(url)} has a NUL character in its path", hint=_ADDRESSES)
     return Path(path).expanduser()
 
 
@@ -110,7 +110,7 @@ def _split(url: str) -> SplitResult:
             f"the store {shown_address(url)} names no server", hint="write for example `redis://localhost:6379/0`"
         )
     if parts.query or parts.fragment:
-        raise StoreError(f"the store {shown_address(url)} has more behind its database than is known", hint=_ADDRESSES)
+        raise StoreError(f"the store {shown_address(url)} has unknown parts after its database", hint=_ADDRESSES)
     return parts
 
 

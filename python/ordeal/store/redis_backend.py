@@ -134,7 +134,7 @@ class RedisBackend(Backend, Records):
                 pipeline.zadd(_NAMESPACES, {self._prefix.rpartition(":")[2]: time.time()})
             written = _executed(pipeline)[0]
         if data and self._expected(written, int) < offset + len(data):
-            raise UnreachableError(f"{self._place}: did not take what was written")
+            raise UnreachableError(f"{self._place}: did not store what was written")
 
     @override
     def begin(self, group: str) -> None:
@@ -209,7 +209,7 @@ class RedisBackend(Backend, Records):
             # The library says so when an answer violates the protocol. Then nothing more on that connection can be
             # trusted.
             self._client.connection_pool.disconnect()
-            raise UnreachableError(f"{self._place}: answers as no Redis server does: {_said(error)}") from error
+            raise UnreachableError(f"{self._place}: does not answer like a Redis server: {_said(error)}") from error
 
 
 def _executed(pipeline: Any) -> list[Any]:

@@ -337,7 +337,7 @@ def _check_names(names: Sequence[object]) -> None:
         raise SwarmError(f"there are {len(names)} operations", hint=f"write {OPERATIONS_MAX} at most")
     twice = [name for name, count in Counter(names).items() if count > 1]
     if twice:
-        raise SwarmError(f"{_listed(twice)} is there more than once", hint="name each operation once")
+        raise SwarmError(f"{_listed(twice)} is given more than once", hint="name each operation once")
 
 
 def _checked(what: str, given: object, names: tuple[str, ...], most: int | None) -> dict[str, int]:

@@ -24,7 +24,7 @@ from ordeal.errors import TraceError
         (b'"\xed\xa0\x80"', "here is not UTF-8: invalid continuation byte at byte 1"),
         (b"\xef\xbb\xbf{}", "here is not JSON that can be read: Unexpected UTF-8 BOM"),
         (b"9" * 10_000, "here is not JSON that can be read: Exceeds the limit"),
-        (b'[{"a": 1, "b": 2, "a": 3}]', "here is not JSON that can be read: the field 'a' is there twice"),
+        (b'[{"a": 1, "b": 2, "a": 3}]', "here is not JSON that can be read: the field 'a' occurs twice"),
     ],
 )
 def test_what_is_wrong_with_a_text_is_said(data: bytes, message: str) -> None:

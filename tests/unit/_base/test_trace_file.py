@@ -184,7 +184,7 @@ def signed(record: dict[str, Any]) -> str:
             b'{"steps": ' + b"[" * 20_000 + b"]" * 20_000 + b"}",
             "nests lists or objects too deeply|missing required field|got `array` - at",
         ),
-        (b'{"run_id": 1, "seed": 2, "run_id": 3}', "the field 'run_id' is there twice"),
+        (b'{"run_id": 1, "seed": 2, "run_id": 3}', "the field 'run_id' occurs twice"),
         (b'{"run_id": ' + b"9" * 5_000 + b"}", "is not JSON"),
         (b'{"run_id": 1, "steps": [], "checksum": ""}', "missing required field `format`"),
         (b'{"format": "zip"}', "is not a trace of ordeal: its format is 'zip'"),

@@ -105,7 +105,7 @@ def test_a_function_that_only_the_file_names_is_not_called(run: Run) -> None:
     replace(trace, test_class="parted_machine:leave_a_mark").save("stranger.json")
     code, out, err = run("diff", "stranger.json", "stranger.json")
     assert (code, out) == (2, "")
-    assert "`parted_machine:leave_a_mark` is a function, which is called only where your own settings name it" in err
+    assert "`parted_machine:leave_a_mark` is a function, which ordeal calls only if your settings name it" in err
     assert not Path("mark").exists()
 
 

@@ -98,7 +98,7 @@ def test_no_run_in_the_time_there_is(run: Run) -> None:
     write(IDLE, max_time=1e-9, workers=1)
     code, _, err = run("explore")
     assert code == 2
-    assert "no run came to its end in 1e-09 s" in err
+    assert "no run finished in 1e-09 s" in err
 
 
 STUBBORN = """

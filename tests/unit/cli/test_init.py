@@ -126,7 +126,7 @@ def test_a_class_that_says_its_package_needs_no_other_and_the_command_for_anothe
         assert "+++ tests/test_ordeal_basket.py\n" in out
     code, _, err = run("init", "src.shop", "--dry-run")
     assert code == 0, err
-    command = next(line for line in err.splitlines() if "Another one" in line).split("`")[1]
+    command = next(line for line in err.splitlines() if "For another class" in line).split("`")[1]
     code, out, err = run(*command.split()[1:], "--dry-run")
     assert code == 0, err
     assert "+++ tests/test_ordeal_basket.py\n" in out
@@ -137,5 +137,5 @@ def test_of_several_classes_the_most_promising_is_taken(run: Run) -> None:
     code, out, err = run("init", "--dry-run")
     assert code == 0, err
     assert "   1 * shop:Cart  3 methods change it, add/remove\n   2   shop.other:Basket  2 methods change it" in err
-    assert "Another one: `ordeal init shop.other:Basket`" in err
+    assert "For another class: `ordeal init shop.other:Basket`" in err
     assert "+++ tests/test_ordeal_cart.py\n" in out

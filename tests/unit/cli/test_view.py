@@ -68,7 +68,7 @@ def test_a_function_that_only_the_file_names_is_not_called(run: Run) -> None:
     trace(test_class="lamps:leave_a_mark").save("stranger.json")
     assert run("view", "stranger.json", "-o", "page.html")[0] == 0
     assert not Path("mark").exists()
-    assert "is a function, which is called only where your own settings name it" in Path("page.html").read_text("utf-8")
+    assert "is a function, which ordeal calls only if your settings name it" in Path("page.html").read_text("utf-8")
 
 
 def test_a_trace_that_does_not_fail_is_refused(run: Run) -> None:

@@ -449,7 +449,7 @@ def _without_strategy() -> Any:
         ),
         (
             lambda: op(a=keys)(by_position),
-            "by_position: the parameter 'a' can be given by position only, and rules name theirs",
+            "by_position: the parameter 'a' is positional-only, and rules pass arguments by name",
             "leave the `/` out",
         ),
         (lambda: op(b=keys, c=keys)(by_name), "by_name has no parameter 'c'", "it has: a, b"),

@@ -14,14 +14,14 @@ from ordeal.store.open import Address
 @pytest.mark.parametrize(
     ("url", "message"),
     [
-        ("", "no known address"),
-        ("shared", "no known address"),
-        ("s3://bucket/x", "s3://... has no known address"),
-        ("dir:shared", "no known address"),
-        ("redis:/localhost/0", "no known address"),
-        ("REDIS//x", "no known address"),
+        ("", "unknown kind of address"),
+        ("shared", "unknown kind of address"),
+        ("s3://bucket/x", "s3://... has an unknown kind of address"),
+        ("dir:shared", "unknown kind of address"),
+        ("redis:/localhost/0", "unknown kind of address"),
+        ("REDIS//x", "unknown kind of address"),
         ("dir://", "names no folder"),
-        ("dir://a\0b", "zero in its path"),
+        ("dir://a\0b", "NUL character in its path"),
         ("redis://", "names no server"),
         ("redis:///0", "names no server"),
         ("redis://localhost:0/0", "names no server"),
@@ -32,8 +32,8 @@ from ordeal.store.open import Address
         ("redis://localhost/-1", "names a database that is not a number"),
         ("redis://localhost/0/1", "names a database that is not a number"),
         ("redis://localhost/99999", "names a database that is not a number"),
-        ("redis://localhost/0?x=1", "more behind its database"),
-        ("redis://localhost/0#x", "more behind its database"),
+        ("redis://localhost/0?x=1", "unknown parts after its database"),
+        ("redis://localhost/0#x", "unknown parts after its database"),
     ],
 )
 def test_a_wrong_address_is_an_error(url: str, message: str) -> None:

@@ -128,7 +128,7 @@ class TestErrors:
         ("arguments", "options", "message"),
         [
             ([], {}, "no operation to pick"),
-            (["a", "b", "a"], {}, "'a' is there more than once"),
+            (["a", "b", "a"], {}, "'a' is given more than once"),
             (["a", 3], {}, "an operation is named 3"),
             (["a"], {"caps": {"b": 1}}, "caps names 'b', which is not an operation"),
             (["a"], {"caps": {"a": 0}}, "caps has 0 for 'a'"),

@@ -239,7 +239,7 @@ def _machine_factory(found: Any, path: str) -> Any:
         if not is_trusted:
             sort = "function" if inspect.isfunction(found) else type(found).__name__
             raise MachineError(
-                f"`{path}` is a {sort}, which is called only where your own settings name it",
+                f"`{path}` is a {sort}, which ordeal calls only if your settings name it",
                 hint=f'add `class = "{path}"` below `[[tests]]` in {DEFAULT_PATH}, or name the class of the machine',
             )
         return found

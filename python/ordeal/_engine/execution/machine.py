@@ -56,7 +56,7 @@ def make_driver(given: MachineFactory, rule_timeout: float | None = None) -> Dri
     if not __debug__:
         raise MachineError(
             "assertions do not run, because Python was started with -O or PYTHONOPTIMIZE: nothing would fail",
-            hint="start it without these",
+            hint="start Python without them",
         )
     cls, factory = _class_and_factory(given)
     faults = _faults_of(cls)

@@ -266,7 +266,7 @@ class MergedProgress:
                 self._note_uncounted(error)
 
     def _note_uncounted(self, error: PropertyError) -> None:
-        self.note(f"What a worker saw of the properties was not counted: {error}.")
+        self.note(f"The properties that a worker saw were not counted: {error}.")
 
     def _reports(self) -> list[WorkerReport]:
         ended = [self._earlier[worker].report for worker in sorted(self._earlier)]

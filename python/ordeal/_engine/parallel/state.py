@@ -91,7 +91,7 @@ class ParallelState:
             self.seconds = max(self.seconds, header.seconds)
         if not same:
             self._merged.note(
-                f"The resumed state is one of {counted(len(parts), 'worker')}: its {len(self.parts)} now share it."
+                f"The resumed state was saved by {counted(len(parts), 'worker')}; {len(self.parts)} now share it."
             )
 
     def keep(self, worker: int, part: bytes) -> None:
@@ -132,4 +132,4 @@ class ParallelState:
                 loaded = _native.decode_state(engine, self._merged.names)
                 self._merged.add_part(header, loaded, number_of=functools.partial(number_of, worker))
             except (ValueError, TypeError, OverflowError, ChannelError) as error:
-                self._merged.note(f"What a worker knew in the end was not read: {error}.")
+                self._merged.note(f"The last state of a worker could not be read: {error}.")

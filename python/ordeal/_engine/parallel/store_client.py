@@ -125,7 +125,7 @@ class StoreClient:
         try:
             self._wait(lambda: self.member >= 0, GRACE_SECONDS)
             if self.member < 0:
-                raise StoreError("the store did not answer", hint="see that this computer can reach it")
+                raise StoreError("the store did not answer", hint="check that this computer can reach it")
         except BaseException:
             self.close()
             raise

@@ -539,7 +539,7 @@ class WorkerPool:
 
     def _note_place(self, place: str) -> None:
         if place:
-            self._merged.note(f"A worker was ended in the middle of {one_line(place)}: the time was over.")
+            self._merged.note(f"A worker was ended in the middle of {one_line(place)}: the time limit was reached.")
 
 
 def _bytes(values: Sequence[Value]) -> list[bytes]:

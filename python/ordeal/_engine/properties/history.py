@@ -54,7 +54,7 @@ def load_reached(path: Path) -> dict[str, Reached]:
         return {}
     except OSError as error:
         raise PropertyError(
-            f"cannot read {path}: {error.strerror or error}", hint="see what is there, and who may read it"
+            f"cannot read {path}: {error.strerror or error}", hint="check that it is a file that this user may read"
         ) from error
     if len(data) > INPUT_BYTES_MAX:
         raise PropertyError(f"{path} is larger than {INPUT_BYTES_MAX} bytes", hint=_AFRESH)
@@ -92,7 +92,7 @@ def add_reached(path: Path, results: Sequence[PropertyResult]) -> bool:
     except OSError as error:
         raise PropertyError(
             f"cannot save what was seen of properties to {path}: {error.strerror or error}",
-            hint="see what is there, and who may write in the folder",
+            hint="check that this user may write in the folder",
         ) from error
     return True
 

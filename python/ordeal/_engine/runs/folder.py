@@ -103,7 +103,7 @@ def find_run(name: str | None, runs: Path) -> Path:
         return folder
     known = run_folders(runs)
     if not known:
-        raise ConfigError(f"no run is kept in {runs}", hint="`ordeal explore` keeps those that it makes")
+        raise ConfigError(f"no run is kept in {runs}", hint="run `ordeal explore` first: it keeps its runs")
     if name in (None, LATEST):
         return known[-1]
     found = [folder for folder in known if folder.name == name] or [

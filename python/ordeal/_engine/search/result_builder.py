@@ -152,9 +152,7 @@ def why_inconclusive(
     if unjudged:
         return Inconclusive(f"a worker {unjudged} and left a run unjudged", "a note says which rules it had run")
     if not tally.runs:
-        return Inconclusive(
-            f"no run came to its end in {max_time:g} s", "give it more time, or look for what it waits for"
-        )
+        return Inconclusive(f"no run finished in {max_time:g} s", "give it more time, or look for what it waits for")
     runs = counted(tally.runs, "run")
     if tally.overrun >= tally.runs:
         return Inconclusive(

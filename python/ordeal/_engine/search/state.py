@@ -165,13 +165,13 @@ class SessionState:
             part, *others = read_state(self._resume_from)
             if others:
                 raise StateError(
-                    f"the state {self._resume_from} is one of {len(others) + 1} workers",
+                    f"the state {self._resume_from} was saved by {len(others) + 1} workers",
                     hint=f"resume it with as many (`workers={len(others) + 1}`), or with `isolate=True`",
                 )
             if part[0].past != NO_PAST:
                 # Shrinking one of its findings might end this process.
                 raise StateError(
-                    f"the state {self._resume_from} is one of several processes, one after the other",
+                    f"the state {self._resume_from} was saved by several processes in turn",
                     hint="resume it with `isolate=True`, as `ordeal explore` does",
                 )
             self.load_part(self._resume_from, part, progress, monitor)
@@ -264,7 +264,7 @@ def save_parts(path: Path, parts: list[bytes], notes: Notes) -> None:
     notes.forget(NoteKind.STATE_NOT_SAVED)
     try:
         if not parts:
-            raise StateError("no worker could say what it knew")
+            raise StateError("no worker sent its state")
         write_state(path, parts)
     except StateError as error:
         notes.add(f"The state was not saved: {error.message}.", NoteKind.STATE_NOT_SAVED)
@@ -279,7 +279,7 @@ def check_what_applies(path: Path, loaded: _native.LoadedState) -> None:
     if loaded.tapes_in_file and loaded.tapes_dropped == loaded.tapes_in_file:
         raise StateError(
             f"nothing in the state {path} applies any more: each of its {counted(loaded.tapes_in_file, 'tape')} "
-            "names a rule, a fault or an argument that the class does not have now",
+            "names a rule, fault or argument that the class lacks now",
             hint="explore again without `--resume`",
         )
 
@@ -300,7 +300,7 @@ def check_same_exploration(path: Path, header: Header, settings: Settings) -> No
     """
     if header.test_class != settings.test_class:
         raise StateError(
-            f"the state {path} is one of {header.test_class}, not of {settings.test_class}",
+            f"the state {path} belongs to {header.test_class}, not to {settings.test_class}",
             hint="resume it with the class that it was saved for, or explore again without `--resume`",
         )
     seed = header.options.get("seed")

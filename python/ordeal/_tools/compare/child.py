@@ -64,7 +64,7 @@ def _load(request: Mapping[str, Any]) -> MachineFactory:
         path = Path(file)
         if path.is_relative_to(other) and not path.is_relative_to(own) and "site-packages" not in path.parts:
             raise MachineError(
-                f"`{one_line(name)}` is that of {one_line(other)}, where it is installed from",
+                f"`{one_line(name)}` is imported from {one_line(other)}, not from this version",
                 hint="uninstall the editable install, or compare in an environment without it",
             )
     return machine

@@ -127,7 +127,7 @@ def compare(
     for version in (old, new):
         texts += version.asked(dict(request), seconds).traces
     if not texts:
-        raise ConfigError(f"no run of `{class_path}` came to its end", hint=f"see `ordeal doctor {class_path}`")
+        raise ConfigError(f"no run of `{class_path}` finished", hint=f"run `ordeal doctor {class_path}`")
     pair = _Pair(old, new, class_path, seconds)
     found = Compared(runs=len(texts))
     differing = [text for text, each in zip(texts, pair.differences(texts), strict=True) if each is not None]

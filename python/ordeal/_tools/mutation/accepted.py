@@ -103,7 +103,7 @@ def _compiled(path: Path, pattern: str) -> re.Pattern[str]:
     except (re.error, RecursionError, OverflowError) as error:
         raise ConfigError(
             f"{path.name} has the pattern `{pattern}`, which is not a regular expression: {error}",
-            hint="put a backslash before what is meant as it stands",
+            hint="put a backslash before special characters",
         ) from None
 
 

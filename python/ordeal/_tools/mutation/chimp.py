@@ -170,7 +170,7 @@ class _Command:
         if outcomes[0] == "killed":
             raise NoVerdictError("the tests fail on the unchanged program", hint="fix them first")
         if outcomes != ["passed", "passed"]:
-            raise NoVerdictError("the tests do not pass within `--timeout` each time", hint="give them longer")
+            raise NoVerdictError("the tests do not pass within `--timeout` each time", hint="give a longer `--timeout`")
         if self.run(dict.fromkeys(self._sources, b"raise SystemError\n")) == "passed":
             raise NoVerdictError(
                 "the tests pass although no file of the program can be imported", hint="check `--code`"

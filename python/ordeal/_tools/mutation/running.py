@@ -137,7 +137,7 @@ def judge_with_pytest(
         raise NoVerdictError("the budget ended before the first mutant", hint="give a longer `--budget`")
     if not judgement.tests and not judgement.was_interrupted:
         shown = shlex.join(["python", "-m", "pytest", *tests])
-        raise NoVerdictError("the process that judges ended without an answer", hint=f"`{shown}` shows why")
+        raise NoVerdictError("the judging process ended without an answer", hint=f"`{shown}` shows why")
     return judgement
 
 

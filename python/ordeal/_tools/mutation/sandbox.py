@@ -133,7 +133,7 @@ def sandbox(folder: Path, passed: Sequence[str] = (), *, limit: int = 1024) -> I
         NoVerdictError: a copy is needed that is too large, or cannot be made, or this system cannot supervise forks.
     """
     if not can_supervise():
-        raise NoVerdictError("this system does not have what forks of judges need", hint="use Linux 5.3 or newer")
+        raise NoVerdictError("this system cannot isolate mutants", hint="use Linux 5.3 or newer")
     _remove_abandoned()
     scratch = Path(tempfile.mkdtemp(prefix=_PREFIX)).resolve()
     lock = os.open(scratch, os.O_RDONLY)
@@ -245,7 +245,7 @@ class _Copy:
                 self._bytes += os.fstat(here.fileno()).st_size
                 if self._bytes > COPY_BYTES_MAX:
                     raise NoVerdictError(
-                        f"the project has more than {COPY_BYTES_MAX >> 30} GiB, too much for a copy to judge in; "
+                        f"the project has more than {COPY_BYTES_MAX >> 30} GiB, too much to copy; "
                         f"the last file was {one_line(str(source))}",
                         hint='name large folders that tests only read: `pass = ["data"]` in `[mutations]`',
                     ) from None

@@ -66,7 +66,7 @@ class Saved(msgspec.Struct):
         found = [each for each in self.verdicts() if each.mutant.id.startswith(start)]
         if len(found) != 1:
             what = "no mutant of the last run begins with" if not found else f"{len(found)} mutants begin with"
-            raise ConfigError(f"{what} `{start}`", hint="an id stands at the end of the first line of a survivor")
+            raise ConfigError(f"{what} `{start}`", hint="the id is at the end of the first line of each survivor")
         return found[0]
 
 

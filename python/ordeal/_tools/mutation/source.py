@@ -163,7 +163,7 @@ def _refuse_other_text(text: bytes) -> None:
     text.decode()
     encoding, _ = tokenize.detect_encoding(io.BytesIO(text).readline)
     if encoding != "utf-8" and not text.isascii():
-        raise ValueError(f"its first lines say that it is in {encoding}")
+        raise ValueError(f"it declares the encoding {encoding}")
     before, alone, _ = text.replace(b"\r\n", b"\n").partition(b"\r")
     if alone:
         raise ValueError(f"line {before.count(b'\n') + 1} ends with a carriage return alone")

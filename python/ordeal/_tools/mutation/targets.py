@@ -54,7 +54,7 @@ def targets_of(paths: Sequence[str], folder: Path) -> list[Target]:
         return [Target(path) for path in _packages(folder)]
     found = [target for each in paths for target in _named(each, folder)]
     if not found:
-        raise ConfigError(f"no file of Python in {', '.join(paths)}", hint="name the folder of the program")
+        raise ConfigError(f"no Python file in {', '.join(paths)}", hint="name the folder of the program")
     return list(dict.fromkeys(found))
 
 
@@ -120,7 +120,7 @@ def _named(word: str, folder: Path) -> Iterator[Target]:
 
 def _nothing(word: str) -> ConfigError:
     return ConfigError(
-        f"`{word}` is neither a file of Python nor a folder",
+        f"`{word}` is neither a Python file nor a folder",
         hint="write a path, for example `src/shop`, `shop.py:12-40`, or a name such as `shop.Cart.add`",
     )
 

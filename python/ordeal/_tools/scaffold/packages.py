@@ -108,7 +108,7 @@ def find_package(name: str | None, folder: Path) -> FoundPackage:
     found = _package(top, path)
     files = tuple(each for each in found.files if each[0] == name or each[0].startswith(f"{name}."))
     if not files:
-        raise ConfigError(f"`{top}` has no module named `{name}`", hint=f"`ordeal init {top}` looks in all of it")
+        raise ConfigError(f"`{top}` has no module named `{name}`", hint=f"`ordeal init {top}` searches all of it")
     return FoundPackage(name, found.root, files)
 
 

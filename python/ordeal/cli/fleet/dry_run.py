@@ -26,7 +26,9 @@ def print_plans(config: OrdealConfig, options: ExplorationOptions) -> int:
     kind = (options.on or "").partition(":")[0]
     if kind not in _BATCH + _CLUSTERS:
         given = f"`--on {options.on}`" if options.on else "an exploration here"
-        raise ConfigError(f"{given} submits and sends nothing", hint="drop `--dry-run`; it is for fleets elsewhere")
+        raise ConfigError(
+            f"{given} submits and sends nothing", hint="drop `--dry-run`: it is for fleets on other hosts"
+        )
     for number, test in enumerate(config.tests):
         plan = make_plan(test.class_path, options_of_entry(options, test))
         if kind in _BATCH:

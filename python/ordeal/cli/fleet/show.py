@@ -52,7 +52,9 @@ def _name(url: str, given: str | None) -> str:
     known = launchers(url)
     where = f"in the store {shown_address(url)}"
     if not known:
-        raise ConfigError(f"no fleet is {where}", hint="`ordeal explore --on` starts one; when it ends, it stays here")
+        raise ConfigError(
+            f"no fleet is {where}", hint="start one with `ordeal explore --on`; it stays here when it ends"
+        )
     if given and given not in known:
         raise ConfigError(f"no fleet `{given}` is {where}", hint=f"these are: {', '.join([*known][-LISTED_MAX:])}")
     now = time.time()

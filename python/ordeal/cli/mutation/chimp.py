@@ -67,7 +67,7 @@ def _split(words: tuple[str, ...]) -> tuple[list[str], list[str]]:
         if word in ("--tests", "--exclude"):
             into = tests if word == "--tests" else exclude
         elif into is None:
-            raise ConfigError(f"`{word}` stands before `--tests`", hint="write `--tests COMMAND`")
+            raise ConfigError(f"`{word}` comes before `--tests`", hint="write `--tests COMMAND`")
         else:
             into.append(word)
     if not tests:

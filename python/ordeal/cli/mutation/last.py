@@ -78,7 +78,9 @@ def _apply(saved: Saved, word: str, _given: Mapping[str, Any]) -> int:
         mark = source.path.read_bytes().removesuffix(source.text)
         source.path.write_bytes(mark + mutant.applied(source.text))
     except OSError as error:
-        raise ConfigError(f"{mutant.shown} cannot be written: {error.strerror}", hint="check who may") from None
+        raise ConfigError(
+            f"{mutant.shown} cannot be written: {error.strerror}", hint="check who may write it"
+        ) from None
     terminal.write(
         one_line(f"{mutant.shown} holds mutant {mutant.id} now; `git checkout {mutant.shown}` takes it back")
     )

@@ -72,7 +72,7 @@ def _run(given: MutateOptions, sources: Sequence[Source], operators: Sequence[st
             return 0
         if given.mutant and made_all:
             hint = "`--list` lists the mutants with their ids"
-            raise NoVerdictError(f"the id of no mutant here begins with `{one_line(given.mutant)}`", hint=hint)
+            raise NoVerdictError(f"no mutant here has an id that begins with `{one_line(given.mutant)}`", hint=hint)
         raise NoVerdictError("there is nothing to mutate", hint="name other files, or another `--preset`")
     accepted_here = accepted(sources, mutants, folder / given.accept_file)
     mutants = [each for each in mutants if each.id not in accepted_here]

@@ -118,7 +118,7 @@ def _logs(job: dict[str, Any], environment: dict[str, str]) -> Logs:
         except subprocess.TimeoutExpired:
             raise SimulationError(
                 f"{counted(job['runs'], 'run')} of {job['name']} took more than {_PROCESS_S_MAX:g} s in a new process",
-                hint="let it make fewer: `runs=3`",
+                hint="make fewer runs: `runs=3`",
             ) from None
         if done.returncode == 0 and result.exists():
             logs: Logs = json.loads(result.read_text("utf-8"))

@@ -132,8 +132,8 @@ def _check(cls: Any, types: list[CommandType]) -> None:
         is_taken = name in (*_HOOKS, "restart", "skew", "begin_run") or not (member is None or hasattr(member, _MADE))
         if is_taken or names.count(name) > 1:
             raise MachineError(
-                f"{cls.__name__}.commands has a class whose rule would be called {name}, as something else is",
-                hint=f"give the class, or what else is called {name}, another name",
+                f"{cls.__name__}.commands has a class whose rule would be called {name}, which is taken",
+                hint=f"rename the class, or the other {name}",
             )
 
 

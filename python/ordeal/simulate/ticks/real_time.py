@@ -110,7 +110,8 @@ def _read_command(
         return float(at), kind.cls(**fields)
     except (TypeError, ValueError) as error:
         raise SimulationError(
-            f"line {number} of the log {path} does not fit {name} any more: {error}", hint="the class was changed since"
+            f"line {number} of the log {path} does not fit {name} any more: {error}",
+            hint="the class has changed since: run the test again",
         ) from error
 
 

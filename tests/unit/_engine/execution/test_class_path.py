@@ -187,7 +187,7 @@ class TestFunctions:
     def test_one_that_nobody_trusts_is_neither_returned_nor_called(self) -> None:
         write("served.py", self.FACTORY)
         message, hint = refusal("served:serve")
-        assert message == "`served:serve` is a function, which is called only where your own settings name it"
+        assert message == "`served:serve` is a function, which ordeal calls only if your settings name it"
         assert hint is not None
         assert 'class = "served:serve"' in hint
         assert sys.modules["served"].called == []

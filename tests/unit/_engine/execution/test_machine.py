@@ -210,7 +210,7 @@ def test_rules_may_have_the_names_of_operators() -> None:
 def test_a_partial_that_the_settings_name_makes_machines(monkeypatch: pytest.MonkeyPatch) -> None:
     path = f"{__name__}:MADE"
     monkeypatch.setitem(globals(), "MADE", functools.partial(Operators))
-    with pytest.raises(MachineError, match="is a partial, which is called only where your own settings name it"):
+    with pytest.raises(MachineError, match="is a partial, which ordeal calls only if your settings name it"):
         load_class(path)
     trust(path)
     made = load_class(path)

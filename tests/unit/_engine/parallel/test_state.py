@@ -41,7 +41,7 @@ def test_workers_of_another_number_share_it_and_say_so(tmp_path: Path) -> None:
     assert (state.seeds, state.parts) == ([None] * 3, [b""] * 3)
     assert union.resumed_runs == 80
     assert len(union.findings) == 1
-    assert "The resumed state is one of 2 workers: its 3 now share it." in union.notes
+    assert "The resumed state was saved by 2 workers; 3 now share it." in union.notes
 
 
 def test_another_seed_and_a_damaged_part_are_refused(tmp_path: Path) -> None:
@@ -59,7 +59,7 @@ def test_where_nobody_could_say_what_it_knew_that_is_noted_until_somebody_can(tm
     state, union = parts_of(1, save_state_to=path)
     state.save()
     (note,) = union.notes
-    assert note == "The state was not saved: no worker could say what it knew."
+    assert note == "The state was not saved: no worker sent its state."
     assert getattr(note, "kind", None) is NoteKind.STATE_NOT_SAVED
     assert not path.exists()
     state.keep(0, part_of(1))
@@ -71,4 +71,4 @@ def test_a_part_that_cannot_be_read_in_the_end_is_noted() -> None:
     state.parts = [part_of(1), b"rubbish", b""]
     state.take_in(lambda worker, run: 1_000 * worker + run)
     (note,) = union.notes
-    assert note.startswith("What a worker knew in the end was not read: ")
+    assert note.startswith("The last state of a worker could not be read: ")

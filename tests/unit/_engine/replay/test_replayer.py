@@ -119,7 +119,7 @@ def test_where_no_alarm_works_time_is_looked_at_between_steps() -> None:
     thread.start()
     thread.join()
     assert finished == [False]
-    assert len(woken) < 50, "a candidate came to its end"
+    assert len(woken) < 50, "a candidate finished"
 
 
 class SleepyFault(Faulty):

@@ -96,7 +96,7 @@ def reason(
 @pytest.mark.parametrize(
     ("tally", "expected"),
     [
-        (Tally(), "no run came to its end in 3 s"),
+        (Tally(), "no run finished in 3 s"),
         (Tally(runs=5), "no step was made in 5 runs"),
         (Tally(runs=5, steps=9, rejected=5), "all 5 runs were rejected by assume() or a filter"),
         (Tally(runs=5, steps=9, rejected=5, emptied=5), "all 5 runs drew from an empty bundle"),

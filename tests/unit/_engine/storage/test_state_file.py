@@ -384,7 +384,7 @@ class TestRefusing:
             pass
 
         save(tmp_path / "state", runs=1)
-        assert f"is one of {__name__}:Till, not of" in refusal(tmp_path / "state", Other)
+        assert f"belongs to {__name__}:Till, not to" in refusal(tmp_path / "state", Other)
 
     def test_another_seed(self, tmp_path: Path) -> None:
         save(tmp_path / "state", runs=1)

@@ -15,7 +15,7 @@ from ordeal.errors import ConfigError
     ("text", "said"),
     [
         (b"x = 1\ry = 2\r", "a.py cannot be read as Python in UTF-8: line 1 ends with a carriage return alone"),
-        (b"# coding: latin-1\ns = '\xc3\xa9'\n", "its first lines say that it is in iso-8859-1"),
+        (b"# coding: latin-1\ns = '\xc3\xa9'\n", "it declares the encoding iso-8859-1"),
         (b"# coding: gone\n", "unknown encoding"),
         (b"x = '\xe9'\n", "can't decode byte"),
         (b"x = 1\0\n", "a.py cannot be read as Python in UTF-8: source code"),

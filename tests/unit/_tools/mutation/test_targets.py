@@ -131,8 +131,8 @@ def test_a_word_may_name_a_part_of_a_file(tmp_path: Path, word: str, names: list
         ("cart.py:99", "beyond the end of the file"),
         ("cart.py:5-2", "names no lines"),
         ("cart.py:0", "names no lines"),
-        ("gone.Cart", "neither a file of Python nor a folder"),
-        ("../cart", "neither a file of Python nor a folder"),
+        ("gone.Cart", "neither a Python file nor a folder"),
+        ("../cart", "neither a Python file nor a folder"),
     ],
 )
 def test_a_part_that_is_not_there_is_refused(tmp_path: Path, word: str, said: str) -> None:

@@ -190,7 +190,7 @@ def test_what_no_clock_counts_is_refused(run: Run, option: str, value: str, show
 def test_an_id_that_no_mutant_has_is_named(run: Run) -> None:
     code, _, err = run("mutate", "shop.py", "--mutant", "zz")
     assert code == 3
-    assert "the id of no mutant here begins with `zz`" in err
+    assert "no mutant here has an id that begins with `zz`" in err
 
 
 @pytest.mark.parametrize(

@@ -94,7 +94,7 @@ def call(command: tuple[str, ...], *, store: str = "", text: str = "") -> str:
     out, err = finish(process, text.encode(), seconds=COMMAND_SECONDS_MAX)
     if process.returncode == -signal.SIGKILL:
         message = f"`{command[0]}` did not answer within {COMMAND_SECONDS_MAX:g} s"
-        raise FleetError(message, hint="see that the cluster is up")
+        raise FleetError(message, hint="check that the cluster is up")
     if process.returncode:
         # What went wrong comes last, after all that was tried.
         said = err.decode(errors="replace").strip().splitlines() or [f"exit code {process.returncode}"]

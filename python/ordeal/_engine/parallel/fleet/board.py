@@ -35,7 +35,9 @@ class BoardError(StoreError):
     """The board cannot be used now; the message says why."""
 
     def __init__(self, message: str) -> None:
-        super().__init__(message, hint="see that this computer can reach the store, and that this user may write to it")
+        super().__init__(
+            message, hint="check that this computer can reach the store, and that this user may write to it"
+        )
 
 
 def member_key(number: int) -> str:

@@ -176,7 +176,7 @@ def packed_project(project: Path, store: str) -> Sent:
         return pack(project, store)
     except OSError as error:
         message = f"the project {project} cannot be packed: {error.strerror or error}"
-        raise FleetError(message, hint="see that this user may read it") from error
+        raise FleetError(message, hint="check that this user may read it") from error
 
 
 def what_was_wrong(error: BaseException) -> str:

@@ -53,7 +53,7 @@ def pull_all(url: str, test_classes: Collection[str], corpus: SeedCorpus) -> tup
 
 def _check(store: Store, url: str) -> None:
     if store.trouble:
-        hint = "see that this computer can reach it"
+        hint = "check that this computer can reach it"
         raise StoreError(f"the store {shown_address(url)} cannot be read: {store.trouble}", hint=hint)
 
 
@@ -103,7 +103,7 @@ def read_failures(
             raise StoreError(str(found["error"]), hint=found["hint"])
         return [Path(each) for each in found["saved"]], [str(each) for each in found["wrong"]]
     except (ValueError, TypeError, KeyError):
-        hint = "see that this computer can reach it"
+        hint = "check that this computer can reach it"
         raise StoreError(f"the store did not answer within {seconds:g} s", hint=hint) from None
 
 

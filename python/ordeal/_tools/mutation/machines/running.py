@@ -118,7 +118,7 @@ def _asked(
 
 
 def _unanswered() -> NoVerdictError:
-    return NoVerdictError("the process that judges ended without an answer", hint="`ordeal explore` shows why")
+    return NoVerdictError("the judging process ended without an answer", hint="`ordeal explore` shows why")
 
 
 def _take(message: dict[str, Any], judgement: Judgement, by_id: dict[str, Mutant]) -> Iterator[Verdict]:
