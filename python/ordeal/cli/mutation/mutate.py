@@ -138,7 +138,7 @@ def _by_tests(
         passes = f"{counted(judgement.tests, 'test')} pass{'es' if judgement.tests == 1 else ''}"
         terminal.say(f"{passes} without a mutant in {judgement.suite_seconds:.1f} s")
         if judgement.switched_off:
-            terminal.say(f"switched off where mutants are judged: {', '.join(judgement.switched_off)}")
+            terminal.say(f"switched off while mutants are judged: {', '.join(judgement.switched_off)}")
 
     with closing(progress):
         judgement = judge_with_pytest(

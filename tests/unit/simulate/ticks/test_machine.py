@@ -398,8 +398,8 @@ def test_hypothesis_runs_it() -> None:
         ({"commands": [Pay]}, "write `def perform"),
         ({"commands": "Pay"}, "write a list of classes"),
         ({"commands": [int], "perform": print}, "write a dataclass"),
-        ({"commands": [Pay, Pay], "perform": print}, "give the class, or what else is called pay, another name"),
-        ({"commands": [Pay], "perform": print, "pay": print}, "give the class, or what else is called pay"),
+        ({"commands": [Pay, Pay], "perform": print}, "rename the class, or the other pay"),
+        ({"commands": [Pay], "perform": print, "pay": print}, "rename the class, or the other pay"),
         ({"snapshot": lambda self: b""}, "write both"),
     ],
 )
