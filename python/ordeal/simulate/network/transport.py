@@ -12,7 +12,7 @@ from typing import Any
 
 from ordeal.simulate.network.sockets import SimulatedSocket
 from ordeal.simulate.nodes.life import LIFE, NOWHERE
-from ordeal.simulate.runtime.decisions import CUT, PACKET, name_key
+from ordeal.simulate.runtime.decisions import CUT, PACKET, name_key, name_of
 
 _NUMBER = "_ordeal_number"
 
@@ -140,7 +140,9 @@ class StreamTransport(transports._FlowControlMixin):
                 due += conduct.resent_s(loop.decide_evenly, self._name)
         peer._arrival_at = max(peer._arrival_at, due)
         peer._in_flight.append(arrive)
-        loop.at(peer._arrival_at, peer.take_next, context=peer._context if peer.life is None else NOWHERE)
+        timer = loop.at(peer._arrival_at, peer.take_next, context=peer._context if peer.life is None else NOWHERE)
+        if loop.log is not None:
+            loop.name_timer(timer, f"what {name_of(self._name)} has sent", "arrives")
 
     def _relieve_peer(self) -> None:
         if self.peer.life is self.life:

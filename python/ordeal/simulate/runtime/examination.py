@@ -7,14 +7,19 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
-from ordeal._base import untrusted
-from ordeal._base.formatting import one_line
+from ordeal._base.formatting import describe_error, one_line
 from ordeal._base.limits import LINE_CHARS_MAX
 from ordeal.simulate.runtime.decisions import Decided, name_of
 from ordeal.simulate.runtime.loop import TIMERS, SimulationLoop
 from ordeal.simulate.runtime.sites import UNKNOWN, innermost_site
 
+#: Whose error asyncio reports with a text, where it is not a task's.
+_WHO = {
+    "Unhandled exception in client_connected_cb": "what start_server calls for a connection",
+    "Future exception was never retrieved": "a future",
+}
 #: The most of each kind in a report, which should fit a screen.
 _EVENTS_MAX, _LINES_MAX = 12, 5
 
@@ -31,8 +36,8 @@ class Examined:
     """The tasks that ended with an error, besides the test."""
     names: dict[str, str] = field(default_factory=dict)
     """How the program calls the tasks that decisions know by their function, by what decisions call them."""
-    causes: dict[str, str] = field(default_factory=dict)
-    """What a decision did, by its label, where that is known from the run alone."""
+    causes: dict[str, tuple[str, str]] = field(default_factory=dict)
+    """What a decision did, and when and where, by its label; the run alone knows it."""
 
     def lines(self, *, has_events: bool) -> list[str]:
         """Return all of it as text, for people."""
@@ -53,7 +58,7 @@ class Examination:
 
     def log(self, at: float, who: str, what: str) -> None:
         """Note an event of the loop, unless it is of a task of the simulation itself."""
-        if what != UNKNOWN.name:
+        if not what.endswith(f"`{UNKNOWN.name}`"):
             self._events.append((at, who, what))
 
     @contextmanager
@@ -77,7 +82,8 @@ class Examination:
     ) -> Examined:
         """Return what was noted, before the loop is closed. ``failure`` is reported elsewhere."""
         width = max((len(who) for _, who, _ in self._events), default=0)
-        rows = [f"{at:.3f} s  {who:{width}}  {what}" for at, who, what in self._events]
+        digits = max((len(f"{at:.3f}") for at, _, _ in self._events), default=0)
+        rows = [f"{at:{digits}.3f} s  {who:{width}}  {what}" for at, who, what in self._events]
         names = {name_of(record.key): record.name for record in loop.records}
         return Examined(
             events=tuple(one_line(row, limit=LINE_CHARS_MAX) for row in rows),
@@ -90,7 +96,7 @@ class Examination:
 
 def _logged_text(record: logging.LogRecord) -> str:
     error = record.exc_info[1] if isinstance(record.exc_info, tuple) else None
-    raised = "" if error is None else f" ({untrusted.type_name(type(error))}: {untrusted.error_message(error)})"
+    raised = "" if error is None else f" ({describe_error(error)})"
     try:
         message = record.getMessage()
     except Exception:  # noqa: BLE001 - the arguments are the program's, and may not fit
@@ -99,20 +105,29 @@ def _logged_text(record: logging.LogRecord) -> str:
 
 
 def _ended(loop: SimulationLoop, failure: BaseException | None) -> Iterator[str]:
-    for record in loop.records:
-        task = record.task
-        error = task._exception if task is not loop._main and task.done() else None
+    tasks = [(each.name, each.task._exception) for each in loop.records if each.task is not loop._main]
+    others = [(who_failed(context), context.get("exception")) for context in loop.unhandled if "task" not in context]
+    for who, error in (*tasks, *others):
         if error is not None and error is not failure:
             place = innermost_site(error.__traceback__)
             where = "" if place is None else f", at {place.where}: {place.name}"
-            said = f"{record.name} with {untrusted.type_name(type(error))}: {untrusted.error_message(error)}{where}"
-            yield one_line(said, limit=LINE_CHARS_MAX)
+            yield one_line(f"{who} with {describe_error(error)}{where}", limit=LINE_CHARS_MAX)
 
 
-def _causes(loop: SimulationLoop, decided: Sequence[Decided]) -> dict[str, str]:
+def who_failed(context: dict[str, Any]) -> str:
+    """Return whose error asyncio reports, where it is not a task's."""
+    callback = getattr(context.get("handle"), "_callback", None)
+    name: object = getattr(callback, "__qualname__", "")
+    named = f"the callback {name.rpartition('<locals>.')[2]}" if isinstance(name, str) and name else "a callback"
+    return _WHO.get(str(context.get("message", "")), named)
+
+
+def _causes(loop: SimulationLoop, decided: Sequence[Decided]) -> dict[str, tuple[str, str]]:
     """Return what the loop noted of each decision: it makes those of a kind one after another."""
-    found: dict[str, str] = {}
-    for kind, causes in loop.causes.items():
-        made = [each.label for each in decided if each.kind == kind and (kind != "order" or each.site == TIMERS)]
-        found.update(zip(made, causes, strict=False))
+    noted = {of: iter(causes) for of, causes in loop.causes.items()}
+    found: dict[str, tuple[str, str]] = {}
+    for each in decided:
+        of = (each.kind, each.actor, each.site) if each.kind == "cancel" else (each.kind,)
+        if each.kind != "order" or each.site == TIMERS:
+            found[each.label] = next(noted.get(of, iter(())), ("", ""))
     return found

@@ -372,7 +372,7 @@ class ScheduleSearch:
 
     def _logged(self, plans: _native.SchedulePlanner) -> list[str]:
         log: list[str] = []
-        logged = lambda at, who, what: log.append(f"{who} at {at:.6f} s in `{what}`")  # noqa: E731
+        logged = lambda at, who, what: log.append(f"{who} at {at:.6f} s where it {what}")  # noqa: E731
         self._once(plans.again(), chance=plans.chance, log=logged)
         return log
 

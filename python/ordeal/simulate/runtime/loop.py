@@ -148,9 +148,8 @@ class SimulationLoop(_native.ReadyQueue, NetworkLoop):  # type: ignore[misc]
         self._time_limit = self._ends_at = time_limit
         self._asks_orphans_at = min(_ORPHANS_AFTER_S, time_limit)
         self.log = log
-        self._origins: dict[int, tuple[asyncio.Handle, str]] = {}
-        self.causes: dict[str, list[str]] = {"order": [], "stall": []}
-        """What the decisions of these kinds did that were not 0, one after another, where somebody keeps a log."""
+        self._origins: dict[int, tuple[asyncio.Handle, str, str]] = {}
+        self._last_step = ""
         self._timers: list[Timer] = []
         self._generators: dict[int, weakref.ref[AsyncGenerator[Any, Any]]] = {}
 
@@ -356,11 +355,18 @@ class SimulationLoop(_native.ReadyQueue, NetworkLoop):  # type: ignore[misc]
 
     def _log_step(self, record: TaskRecord) -> None:
         assert self.log is not None
-        self.log(self._now, record.name, stack_of(record.task.get_coro()))
+        places = stack_of(record.task.get_coro())
+        self._last_step = places.partition("` from `")[0]
+        self.log(self._now, record.name, f"{'goes on at' if record.waits else 'begins'} `{places}`")
 
     def _log_timer(self, handle: asyncio.TimerHandle) -> None:
         """Note who sets a timer, and where."""
-        self._origins[id(handle)] = handle, f"the timer of {self.running_name()} at {calling_site().where}"
+        self.name_timer(handle, f"the timer of {self.running_name()} at {calling_site().where}", "fires")
+
+    def name_timer(self, handle: asyncio.TimerHandle, who: str, what: str) -> None:
+        """Say what the log calls a timer, and what it calls that it fires."""
+        if self.log is not None:
+            self._origins[id(handle)] = handle, who, what
 
     def origin_of(self, handle: Any) -> str:
         """Return which timer it is, for people."""
@@ -369,13 +375,14 @@ class SimulationLoop(_native.ReadyQueue, NetworkLoop):  # type: ignore[misc]
 
     def _log_callback(self, handle: asyncio.Handle) -> None:
         """Note that a timer fires that does more than to wake a task."""
-        if id(handle) in self._origins and handle._callback is not _WAKE:  # type: ignore[attr-defined]
+        known = self._origins.get(id(handle))
+        if known is not None and handle._callback is not _WAKE:  # type: ignore[attr-defined]
             assert self.log is not None
-            self.log(self._now, self.origin_of(handle), "fires")
+            self.log(self._now, *known[1:])
 
     def _log_order(self, first: asyncio.Handle, other: asyncio.Handle) -> None:
         """Note which of two timers with one deadline fires first, though it was set later."""
-        self.causes["order"].append(f"{self.origin_of(first)} fires before {self.origin_of(other)}: both are due now")
+        self.note_cause("order", f"{self.origin_of(first)} comes before {self.origin_of(other)}: both are due now")
 
     def _callback_failed(self, handle: events.Handle, error: BaseException) -> None:
         """Report what a callback raised, as asyncio's handles do."""
@@ -394,8 +401,7 @@ class SimulationLoop(_native.ReadyQueue, NetworkLoop):  # type: ignore[misc]
         timer = self._timers[0]
         if length == self._stall_bound - 1:
             timer = self._time_out(self._stalls[-1]) or timer
-        if self.log is not None:
-            self.causes["stall"].append(self.origin_of(timer[2]))
+        self.note_cause("stall", self.origin_of(timer[2]), f"after `{self._last_step}`")
         if 1 < length < self._stall_bound - 1:
             until = self._now + self._stalls[length - 2]
         elif self._now < timer[0] <= self._now + self._stalls[-1]:
@@ -612,12 +618,11 @@ class SimulationLoop(_native.ReadyQueue, NetworkLoop):  # type: ignore[misc]
         """Drop everything that is still scheduled, and all that is known of the tasks."""
         if self._running:
             raise RuntimeError("Cannot close a running event loop")
-        # What a coroutine of a node does at its end asks a loop that is still open, and comes to nothing.
-        if self.world is not None:
-            bury_all(lambda: [record.task for record in self.records if record.life is not None])
-            for record in self.records:
-                if record.life is not None:
-                    record.life.forget()
+        # What a coroutine does at its end asks a loop that is still open, and comes to nothing.
+        bury_all(lambda: [record.task for record in self.records])
+        for record in self.records:
+            if record.life is not None:
+                record.life.forget()
         self._part_all()
         self._closed = True
         self._drop_ready()

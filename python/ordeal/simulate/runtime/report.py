@@ -30,6 +30,8 @@ from ordeal.simulate.runtime.faults import (
     stall_lengths,
     strike_step,
 )
+from ordeal.simulate.runtime.sites import innermost_site
+from ordeal.simulate.runtime.tasks import START
 
 #: The noun under which a decision of each kind counts.
 NOUNS = {
@@ -54,7 +56,7 @@ NOUNS = {
 }
 _CUT_OFF = ("both ways", "what it sends", "what it gets")
 _WHEN = ("", "between its wake-up and its turn", "while it waits", "before time passes")
-_ARRIVES = ("at once", "1 ms", "10 ms", "100 ms", "1 s", "until the next time-out is due")
+_ARRIVES = ("at once", *(f"after {length}" for length in ("1 ms", "10 ms", "100 ms", "1 s")), "with the next time-out")
 _CUT_WHERE = ("nowhere", "in the middle", "after the first byte", "before the last byte")
 _UNEXAMINED = Examined()
 
@@ -81,16 +83,18 @@ def decision_text(decision: Decided, faults: Sequence[SimulatedFault], examined:
     """Return what a decision does, in a line."""
     who, value = decision.actor, decision.value
     who = f"{examined.names[who]} ({who})" if who in examined.names else who
-    cause = examined.causes.get(decision.label)
-    nth = f" (time {decision.occurrence + 1} there)" if decision.occurrence else ""
+    cause, where = examined.causes.get(decision.label, ("", ""))
+    nth = f"time {decision.occurrence + 1} there" if decision.occurrence and decision.kind != "stall" else ""
+    nth = f" ({', '.join(filter(None, (nth, where)))})" if nth or where else ""
     if decision.kind == "cancel":
-        return one_line(f"cancel {who}, {_WHEN[min(value, 3)]}, at `{decision.site}`{nth}")
+        at = START if decision.site == START else f"{_WHEN[min(value, 3)]}, at `{decision.site}`"
+        return one_line(f"cancel {who}, {at}{nth}", limit=300)
     if decision.kind == "stall":
         lengths = stall_lengths(faults)
         timer = cause or ("the next timer" if value == 1 else "the next time-out")
         is_until = value == 1 or value - 2 == len(lengths)
         took = f"until {timer} is due" if is_until else f"{lengths[min(value - 2, len(lengths) - 1)]:g} s"
-        return one_line(f"stall step {decision.occurrence + 1} of {who}: it takes {took}", limit=300)
+        return one_line(f"stall step {decision.occurrence + 1} of {who}: it takes {took}{nth}", limit=300)
     if decision.kind == "order" and decision.site == OVERLAP:
         steps = HEAD_STARTS[min(value, len(HEAD_STARTS) - 1)] or 0
         return f"after {counted(steps, 'step')} of it the next rule begins: they overlap"
@@ -99,8 +103,9 @@ def decision_text(decision: Decided, faults: Sequence[SimulatedFault], examined:
     if decision.kind == "order":
         return one_line(f"of timers with one deadline, number {value + 1} fires before that of {who}{nth}")
     if decision.kind == "arrival":
-        what = "the result of" if who == "executor" else "the start of"
-        return one_line(f"{what} {decision.site} in an executor takes {_ARRIVES[min(value, 5)]}{nth}")
+        job = cause or f"the job {decision.site}{'' if who == 'executor' else f' of {who}'}"
+        what = f"the result of {job} arrives" if who == "executor" else f"{job} begins in an executor"
+        return one_line(f"{what} {_ARRIVES[min(value, 5)]}{nth}", limit=300)
     if decision.kind in NODE_FAULTS:
         return one_line(_node_fault_text(decision, faults))
     if decision.kind == "disk":
@@ -207,8 +212,12 @@ def report_text(report: Report) -> str:
     if report.failure is None:
         return reach
     error = report.failure.error
-    shown = (one_line(line, limit=500) for line in f"{type_name(type(error))}: {error_message(error)}".splitlines())
-    return "\n".join([reach, "", *shown, failure_text(report.failure)])
+    message = error_message(error)
+    shown = f"{type_name(type(error))}: {message}" if message else type_name(type(error))
+    lines = [one_line(line, limit=500) for line in shown.splitlines()]
+    place = None if isinstance(error, SimulationFailure) else innermost_site(error.__traceback__)
+    lines += [] if place is None else [f"  at {place.where}: {place.name}"]
+    return "\n".join([reach, "", *lines, failure_text(report.failure)])
 
 
 def reach_text(report: Report) -> str:
@@ -240,7 +249,7 @@ def vain_faults(faults: Iterable[SimulatedFault], reach: Report) -> Iterator[str
     for fault in faults:
         why = ""
         if isinstance(fault, Cancel) and not reach.waited:
-            why = "no task was there that it cancels; it never cancels the test itself"
+            why = "no task was there that it cancels: never the test, nor without `private=True` what the target makes"
         elif isinstance(fault, NodeFault) and not any(map(fault.strikes, reach.nodes)):
             nodes = ", ".join(reach.nodes)
             why = f"no node has such a name, the nodes were {nodes}" if nodes else "there were no nodes"

@@ -11,6 +11,7 @@ from typing import Any
 
 import ordeal._native as _native
 from ordeal._base import untrusted
+from ordeal._base.formatting import describe_error
 from ordeal.simulate.errors import (
     EscapedSimulation,
     SimulationError,
@@ -22,7 +23,7 @@ from ordeal.simulate.errors import (
 from ordeal.simulate.fresh_arguments import FreshMain
 from ordeal.simulate.nodes.world import World
 from ordeal.simulate.runtime.decisions import Decided, decided
-from ordeal.simulate.runtime.examination import Examination, Examined
+from ordeal.simulate.runtime.examination import Examination, Examined, who_failed
 from ordeal.simulate.runtime.faults import NodeFault, SimulatedFault, checked_faults
 from ordeal.simulate.runtime.loop import TIME_LIMIT_S, SimulationLoop
 from ordeal.simulate.runtime.sites import innermost_site
@@ -36,11 +37,6 @@ type Log = Callable[[float, str, str], object]
 
 #: Fences that a test may open.
 ALLOWED = ("socket", "subprocess", "os", "pty", "_thread", "time.sleep", "open", "sqlite3", "signal")
-#: Whose error asyncio reports with a text, where it is not a task's.
-_WHO = {
-    "Unhandled exception in client_connected_cb": "what start_server calls for a connection",
-    "Future exception was never retrieved": "a future",
-}
 #: What ends a test without being a failure of the program; by name, as pytest may not be there.
 _NOT_FAILURES = ("Skipped", "Exit", "XFailed", "UnsatisfiedAssumption", "StopTest")
 
@@ -215,7 +211,7 @@ def _run(
         # Of a future that nothing asked for, where the run has freed it or still holds it.
         freed = [context["exception"] for context in loop.unhandled if context.get("exception") is not None]
         errors = freed or [future.exception() for future in forgotten]
-        outcome.error = _unhandled("", errors[0], None, loop, who="a future") if errors else None
+        outcome.error = _unhandled(errors[0], "a future") if errors else None
 
 
 def _started(main: Main, loop: SimulationLoop, settings: RunSettings) -> Coroutine[Any, Any, Any]:
@@ -244,25 +240,31 @@ def failure_of(loop: SimulationLoop) -> BaseException | None:
     """Return what is wrong with a run whose test ended without an error."""
     if loop.blocked is not None:
         return loop.blocked
+    if loop.get_exception_handler() is not None:  # the program's own, which decides what is a failure
+        while (left := loop._unhandled_task()) is not None:
+            message = "Task exception was never retrieved"
+            loop.call_exception_handler({"message": message, "exception": left.exception(), "future": left})
     if loop.unhandled:
         context = loop.unhandled[0]
-        return _unhandled(str(context.get("message", "")), context.get("exception"), context.get("task"), loop)
-    task = loop._unhandled_task()
-    if task is not None:
-        return _unhandled("", task.exception(), task, loop)
+        task, error, message = (
+            context.get("task") or context.get("future"),
+            context.get("exception"),
+            str(context.get("message", "")),
+        )
+        if error is None:
+            return UnhandledTaskError(f"asyncio reports: {message}", site=message)
+        who = f"the task {loop.record_of(task).name}" if isinstance(task, asyncio.Task) else who_failed(context)
+        return _unhandled(error, who)
+    ended: asyncio.Task[Any] | None = loop._unhandled_task()
+    if ended is not None and (error := ended.exception()) is not None:
+        return _unhandled(error, f"the task {loop.record_of(ended).name}")
     return stray_cancellation(loop.records, loop._main) if loop._has_cancelled else None
 
 
-def _unhandled(message: str, error: Any, task: Any, loop: SimulationLoop, *, who: str = "") -> UnhandledTaskError:
-    if isinstance(task, asyncio.Task):
-        who = f"the task {loop.record_of(task).name}"
-    who = who or _WHO.get(message, "a callback")
-    if error is None:
-        return UnhandledTaskError(f"asyncio reports: {message}", site=message)
-    kind, text = untrusted.type_name(type(error)), untrusted.error_message(error)
+def _unhandled(error: BaseException, who: str) -> UnhandledTaskError:
     found = innermost_site(error.__traceback__)
     failure = UnhandledTaskError(
-        f"{who} ended with {kind}: {text}{'' if found is None else f', at {found.where}: {found.name}'}\n"
+        f"{who} ended with {describe_error(error)}{'' if found is None else f', at {found.where}: {found.name}'}\n"
         "nobody awaited it, so asyncio would only have logged it",
         site=bucket_of(error),
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import functools
 import signal
 import subprocess
 from asyncio import events
@@ -42,6 +43,8 @@ class SystemLoop(asyncio.AbstractEventLoop):
     """Whether the test has ended, and what it left is being cancelled."""
     world: Any = None
     """The nodes of the run, if it has any."""
+    log: Callable[[float, str, str], object] | None
+    """Is called for everything that happens with the time, who, and what."""
     packet_latencies: tuple[float, ...]
     _exception_handler: Any = None
     _job_s: float | None = None
@@ -54,6 +57,8 @@ class SystemLoop(asyncio.AbstractEventLoop):
         """How often which fault struck which node."""
         self.on_strike: Callable[[str, str], object] | None = None
         """Receives the kind of a fault that strikes, and the name of the node."""
+        self.causes: dict[tuple[str, ...], list[tuple[str, str]]] = {}
+        """What decisions did that were not 0, one after another, and when and where, as far as somebody keeps a log."""
         self._reactions: dict[tuple[Life | None, int], _Reaction] = {}
         self._processes = 0
 
@@ -61,6 +66,11 @@ class SystemLoop(asyncio.AbstractEventLoop):
     def now(self) -> float:
         """The time of the world, which the queue of callbacks has."""
         raise NotImplementedError
+
+    def note_cause(self, kind: str, what: str, *where: str, of: tuple[str, ...] = ()) -> None:
+        """Note what a decision of some kind does now, and where; ``of`` has its task and site, if they count."""
+        if self.log is not None:
+            self.causes.setdefault((kind, *of), []).append((what, ", ".join((f"at {self.now:.3f} s", *where))))
 
     def escape(self, what: str, hint: str) -> NoReturn:
         """Refuse to leave the simulation. The run ends with this error even if the program catches it."""
@@ -105,6 +115,14 @@ class SystemLoop(asyncio.AbstractEventLoop):
         """Return who is running."""
         raise NotImplementedError
 
+    def running_name(self) -> str:
+        """Return the name of the running task."""
+        raise NotImplementedError
+
+    def name_timer(self, handle: asyncio.TimerHandle, who: str, what: str) -> None:
+        """Say what the log calls a timer, and what it calls that it fires."""
+        raise NotImplementedError
+
     def arrival_s(self, latencies: tuple[float, ...], taken: int) -> float:
         """Return how long a packet or result takes by a decision."""
         raise NotImplementedError
@@ -115,12 +133,23 @@ class SystemLoop(asyncio.AbstractEventLoop):
         """Run ``func(*args)`` in this thread, at a time that is drawn; the executor itself is not used."""
         del executor
         future = self.create_future()
-        site = name_key(getattr(func, "__qualname__", type(func).__qualname__))
-        start_s = self.arrival_s(_ARRIVALS_S, self.decide(ARRIVAL, self._actor(), site, len(_ARRIVALS_S) + 1))
-        self.call_later(start_s, self._run_job, future, site, func, args)
+        name = _name_of_job(func)
+        shown = f"the job {name} of {self.running_name()}" if self.log is not None else name
+        start_s = self._job_takes_s(self._actor(), name, shown, calling_site().where if self.log is not None else "")
+        timer = self.call_later(start_s, self._run_job, future, name, shown, func, args)
+        self.name_timer(timer, shown, "begins in an executor")
         return future
 
-    def _run_job(self, future: asyncio.Future[Any], site: int, func: Callable[..., Any], args: tuple[Any, ...]) -> None:
+    def _job_takes_s(self, actor: int, name: str, shown: str, where: str = "") -> float:
+        """Return how long it takes until a job begins, or until its result arrives."""
+        taken = self.decide(ARRIVAL, actor, name_key(name), len(_ARRIVALS_S) + 1)
+        if taken:
+            self.note_cause("arrival", shown, *filter(None, [where]))
+        return self.arrival_s(_ARRIVALS_S, taken)
+
+    def _run_job(
+        self, future: asyncio.Future[Any], name: str, shown: str, func: Callable[..., Any], args: tuple[Any, ...]
+    ) -> None:
         if future.cancelled():
             return
         # A thread of an executor has no running loop, and its sleep blocks no task.
@@ -135,10 +164,9 @@ class SystemLoop(asyncio.AbstractEventLoop):
             outcome = None, error
         finally:
             events._set_running_loop(self)
-        took_s = self.arrival_s(_ARRIVALS_S, self.decide(ARRIVAL, name_key("executor"), site, len(_ARRIVALS_S) + 1))
-        took_s += self._job_s or 0.0
+        took_s = self._job_takes_s(name_key("executor"), name, shown) + (self._job_s or 0.0)
         self._job_s = None
-        self.call_later(took_s, _settle, future, *outcome)
+        self.name_timer(self.call_later(took_s, _settle, future, *outcome), f"the result of {shown}", "arrives")
 
     def set_default_executor(self, executor: Any) -> None:
         """Accept an executor, which is not used."""
@@ -240,6 +268,15 @@ class SystemLoop(asyncio.AbstractEventLoop):
 
 for _name in _REFUSED:
     setattr(SystemLoop, _name, refusing_method(f"loop.{_name}()", SOCKET_HINT))
+
+
+def _name_of_job(func: Any) -> str:
+    """Return the name of a function, also where it is to run in a context, as ``asyncio.to_thread`` has it."""
+    while isinstance(func, functools.partial):
+        is_in_context = isinstance(getattr(func.func, "__self__", None), contextvars.Context) and func.args
+        func = func.args[0] if is_in_context else func.func
+    name: str = getattr(func, "__qualname__", type(func).__qualname__)
+    return name.rpartition("<locals>.")[2]
 
 
 def _settle(future: asyncio.Future[Any], result: Any, error: BaseException | None) -> None:

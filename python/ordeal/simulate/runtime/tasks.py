@@ -11,7 +11,7 @@ from typing import Any
 import ordeal._native as _native
 from ordeal._base.limits import VALUE_CHARS_MAX
 from ordeal.simulate.nodes.life import Life
-from ordeal.simulate.runtime.decisions import CANCEL, DecisionSource, name_key
+from ordeal.simulate.runtime.decisions import CANCEL, DecisionSource, name_key, name_of
 from ordeal.simulate.runtime.faults import CLIENTS, Cancel, SimulatedFault
 from ordeal.simulate.runtime.sites import CodeSite, frames_of, is_program, locals_of, refers_to, site_of
 
@@ -192,7 +192,12 @@ class Gathering(asyncio.tasks._GatheringFuture):  # type: ignore[name-defined, m
 #: Where a task is cancelled, as values of a decision. The first takes half of the draws.
 IN_WINDOW, WHILE_WAITING, WHEN_IDLE = 1, 2, 3
 _AIMS = 4
-_START = CodeSite("before its first step", "its start")
+START = "before its first step"
+_START = CodeSite(START, "its start")
+
+
+def _at(site: CodeSite) -> str:
+    return START if site is _START else f"at `{site.name}`"
 
 
 class Interruptions:
@@ -285,8 +290,10 @@ class Interruptions:
             return False
         self.struck[site.name] = self.struck.get(site.name, 0) + 1
         if self._loop.log is not None:
-            again = " again" if before is not None else ""
-            self._loop.log(self._loop.now, record.name, f"is cancelled{again} by the fault cancel at `{site.name}`")
+            where = [site.where] if site is not _START else []
+            self._loop.note_cause("cancel", "", *where, of=(name_of(record.key), site.name))
+            what = f"is cancelled{' again' if before is not None else ''} by the fault cancel"
+            self._loop.log(self._loop.now, record.name, f"{what} {_at(site)}")
         return True
 
     def cancelling(self, task: SimulationTask, cancel: Callable[[Any], bool], message: Any) -> bool:

@@ -11,11 +11,11 @@ import weakref
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import pairwise
+from itertools import chain, islice, pairwise
 from types import BuiltinMethodType, FrameType, ModuleType
 from typing import Any
 
-from ordeal._base.formatting import one_line
+from ordeal._base.formatting import describe_error, one_line
 from ordeal._base.limits import LINES_MAX
 from ordeal.simulate.runtime.sites import (
     FRAMES,
@@ -118,7 +118,19 @@ def _wait(record: TaskRecord, names: dict[int, str]) -> tuple[str, str]:
     what, target = _waited_for(record.task, frames, names)
     _, known = _uses.get(id(target), (None, {}))
     uses = [f"{done} by {who}" for done, who in known.items() if done != _GAVE]
+    uses += [f"leaves with {describe_error(error)}" for error in islice(_left_with(frames), 1)]
     return f"waits for {what}", "; ".join(part for part in (_where(record, frames), *uses, _strike(record)) if part)
+
+
+def _left_with(frames: Sequence[FrameType]) -> Iterator[BaseException]:
+    """Yield the error that an ``async with`` block ended with, while what cleans up after it waits."""
+    for frame in frames:
+        if frame.f_code.co_name == "__aexit__":
+            values = locals_of(frame).values()
+            given = chain.from_iterable(each if type(each) is tuple else [each] for each in values)
+            yield from (
+                each for each in given if _is_one(each, BaseException) and not _is_one(each, asyncio.CancelledError)
+            )
 
 
 def _where(record: TaskRecord, frames: Sequence[FrameType]) -> str:

@@ -56,7 +56,7 @@ def test_a_failure_has_the_last_events_of_the_tasks_involved() -> None:
     text = str(failure)
     events = text.partition("Last events:")[2].partition("Struck by:")[0]
     assert events.count("CounterChaos.add#0") >= 2
-    assert "1.000 s  CounterChaos.add#1  CounterChaos.pause: await asyncio.sleep(1)" in events
+    assert "1.000 s  CounterChaos.add#1  goes on at `CounterChaos.pause: await asyncio.sleep(1)`" in events
     assert "unknown" not in events
     assert "Ended with an error" not in text
 

@@ -86,6 +86,65 @@ def test_tasks_that_ended_with_an_error_are_told_though_it_was_asked_for() -> No
     assert "Ended with an error:\n  fails#0 with ValueError: no route, at " in text
 
 
+def test_an_error_of_a_callback_is_told_though_the_test_fails_otherwise() -> None:
+    async def main() -> None:
+        queue = asyncio.Queue[int](1)
+        for number in range(2):
+            asyncio.get_running_loop().call_soon_threadsafe(queue.put_nowait, number)
+        await asyncio.sleep(1)
+        assert queue.qsize() == 2
+
+    text = str(failure_of(main))
+    assert "Ended with an error:\n  the callback Queue.put_nowait with QueueFull\n" in text
+
+
+def test_a_failed_assertion_and_a_cancellation_have_a_time_and_a_place() -> None:
+    async def use(held: asyncio.Semaphore) -> None:
+        await held.acquire()
+        await asyncio.sleep(1)
+        held.release()
+
+    async def main() -> None:
+        held = asyncio.Semaphore(1)
+        await asyncio.wait([asyncio.create_task(use(held))])
+        assert not held.locked(), "not given back"
+
+    text, file = str(failure_of(main, faults=[simulate.cancel()])), Path(__file__).relative_to(Path.cwd())
+    line, sleeps = main.__code__.co_firstlineno + 3, use.__code__.co_firstlineno + 2
+    assert f"\n  at {file}:{line}: main: assert not held.locked(), " in text
+    assert f" s, {file}:{sleeps})\n" in text[text.index("cancel use#0, ") : text.index("Last events:")]
+
+
+def test_a_late_job_of_an_executor_names_its_function_its_task_and_its_place() -> None:
+    async def main() -> None:
+        total = 0
+
+        def read() -> int:
+            return total
+
+        async def add() -> None:
+            nonlocal total
+            total = 1 + await asyncio.to_thread(read)
+
+        async def add_later() -> None:
+            await asyncio.sleep(0.05)
+            await add()
+
+        await asyncio.gather(add(), add_later())
+        assert total == 2
+
+    text = str(failure_of(main, seed=3))
+    assert "  the result of the job read of add#0 arrives after 100 ms (at 0.000 s)\n" in text
+    assert "  0.050 s  the job read of add_later#0                begins in an executor\n" in text
+    assert "  0.100 s  the result of the job read of add#0        arrives\n" in text
+
+
+def test_a_step_that_begins_and_one_that_goes_on_are_told_apart() -> None:
+    text = str(failure_of(_lost_update))
+    assert "  add#0           begins `add: async def add() -> None:`\n" in text
+    assert "  add#0           goes on at `add: await asyncio.sleep(0.01)`\n" in text
+
+
 def test_a_stall_names_the_timer_that_it_waits_for() -> None:
     async def main() -> None:
         async def work() -> None:

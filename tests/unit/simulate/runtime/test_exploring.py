@@ -60,7 +60,7 @@ def test_the_error_is_that_of_the_program_with_a_note() -> None:
     (note,) = caught.value.__notes__
     assert "Needed: 1 change of order" in note
     assert "the timer of sleep#1 at " in note
-    assert "fires before the timer of sleep#0 at " in note
+    assert "comes before the timer of sleep#0 at " in note
     assert "Replay: simulate.run(main, decisions={" in note
     assert caught.traceback[-1].name == "main"
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import contextvars
 import datetime
+import gc
+import sys
 import time
 from collections.abc import AsyncIterator
 from typing import Any
@@ -405,3 +408,46 @@ def test_callbacks_and_timers_are_set_with_arguments_by_name() -> None:
                 method(1, print, surprise=1)
 
     simulate.run(main)
+
+
+def test_the_program_itself_may_take_unhandled_errors_of_tasks() -> None:
+    handled = list[object]()
+
+    async def fails() -> None:
+        raise ValueError("lost")
+
+    async def main(*, is_passed_on: bool = False) -> None:
+        def handle(loop: asyncio.AbstractEventLoop, context: dict[str, object]) -> None:
+            handled.append(context["exception"])
+            if is_passed_on:
+                loop.default_exception_handler(context)
+
+        asyncio.get_running_loop().set_exception_handler(handle)
+        tasks = [asyncio.create_task(fails()) for _ in range(2)]
+        await asyncio.wait(tasks)
+
+    simulate.run(main)
+    assert list(map(str, handled)) == ["lost", "lost"]
+    with pytest.raises(simulate.UnhandledTaskError, match="fails#0 ended with ValueError: lost"):
+        simulate.run(lambda: main(is_passed_on=True))
+
+
+def test_a_task_that_refuses_to_end_is_not_reported_a_second_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def stubborn() -> None:
+        queue = asyncio.Queue[int]()
+        while True:
+            with contextlib.suppress(asyncio.CancelledError):
+                await queue.get()
+
+    async def main() -> None:
+        task = asyncio.create_task(stubborn())
+        await asyncio.sleep(1)
+        task.cancel()
+        await task
+
+    unraisable = list[object]()
+    monkeypatch.setattr(sys, "unraisablehook", unraisable.append)
+    with pytest.raises(simulate.Deadlock):
+        simulate.run(main)
+    gc.collect()
+    assert unraisable == []

@@ -577,3 +577,16 @@ async def waits_behind_a_partition(world: simulate.World) -> None:
 @pytest.mark.parametrize("main", [waits_for_data, waits_behind_a_partition], ids=lambda main: main.__name__)
 def test_what_a_network_brings_late_is_waited_for(main: Callable[..., Any]) -> None:
     simulate.run(main)
+
+
+def test_an_error_that_waits_for_a_clean_up_is_told() -> None:
+    async def main() -> None:
+        async def answer(_reader: object, _writer: object) -> None:
+            await asyncio.Event().wait()
+
+        async with await asyncio.start_server(answer, "localhost", 80):
+            _held = await asyncio.open_connection("localhost", 80)
+            raise ValueError("no answer")
+
+    with pytest.raises(simulate.Deadlock, match=r"main#0 +waits for .*; leaves with ValueError: no answer\n"):
+        simulate.run(main)
