@@ -189,7 +189,7 @@ class _Texts(_Walk):
         return is_plain and len(items) <= SHORT_ITEMS and len(leaf_text(value)) <= SHORT_CHARS
 
 
-class _Parts(_Walk):
+class StateParts(_Walk):
     """Notes the parts of a state in their order, each with its kind."""
 
     items_max = PARTS_MAX
@@ -226,7 +226,7 @@ class _Parts(_Walk):
 
 def sketch(reader: StateReader, machine: RuleBasedStateMachine) -> int:
     """Return a number that is equal for equal states, in every process."""
-    walk = _Parts()
+    walk = StateParts()
     # The time limit itself takes a good part of the time. Without a hook, only texts of objects run code of the
     # program.
     if reader.is_plain(machine):
@@ -238,7 +238,7 @@ def sketch(reader: StateReader, machine: RuleBasedStateMachine) -> int:
 
 def sketch_of(values: Sequence[Any]) -> int:
     """Return a number that is equal for equal values, in every process."""
-    walk = _Parts()
+    walk = StateParts()
 
     def visit() -> None:
         for number, value in enumerate(values):

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import hashlib
 import inspect
 import json
 import linecache
 import sys
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from enum import Enum
 from itertools import islice
 from time import thread_time
 from types import CodeType
-from typing import Any
+from typing import Any, override
 
 from hypothesis.errors import UnsatisfiedAssumption
 from msgspec import to_builtins
@@ -27,6 +27,8 @@ from ordeal._base.untrusted import bounded_call
 from ordeal._engine.coverage.targets import compiled_modules
 from ordeal._engine.execution.class_path import load_class, trust
 from ordeal._engine.execution.machine import make_driver
+from ordeal._engine.execution.recorder import PLAIN
+from ordeal._engine.trace_view.values import SEQUENCES, SETS, StateParts, StateReader
 from ordeal._hypothesis.machines import MachineDefinition
 from ordeal._native import deep_copy, monotonic
 from ordeal._tools.doctor.checks import called_faults
@@ -36,8 +38,6 @@ from ordeal.result import ExplorationResult
 from ordeal.result.exploration import line_ranges
 
 _EVENTS = sys.monitoring.events
-#: What a machine has before anything is added to it.
-_OWN = frozenset({"bundles", "invariants", "name_counter", "names_counters", "names_list", "names_to_values", "rules"})
 
 
 @dataclass(slots=True)
@@ -51,7 +51,7 @@ class Uses:
     rejected: int = 0
     raised: Counter[str] = field(default_factory=Counter)
     swallowed: Counter[str] = field(default_factory=Counter)
-    states: set[bytes] = field(default_factory=set)
+    states: set[int] = field(default_factory=set)
     opaque: bool = False
     source: str = ""
     pending: str = ""
@@ -138,12 +138,13 @@ def _callbacks(known: dict[CodeType, Uses], counts: Counts) -> dict[int, Callabl
         uses.starts += 1
         uses.pending = ""
         if code in counts.rules or code in counts.invariants:
-            machine = next(iter(sys._getframe(1).f_locals.values()), None)
+            machine: Any = next(iter(sys._getframe(1).f_locals.values()), None)
             counts.last = machine
             if code in counts.invariants and len(uses.states) < 2 and uses.starts <= ROWS_MAX:
-                digest, opaque = state_digest(machine)
-                uses.states.add(digest)
-                uses.opaque |= opaque
+                state = _State()
+                StateReader(type(machine)).walk(state, machine)
+                uses.states.add(state.number())
+                uses.opaque |= state.is_opaque
         uses.begin()
 
     def returned(code: CodeType, _offset: int, value: object) -> None:
@@ -177,39 +178,18 @@ def _callbacks(known: dict[CodeType, Uses], counts: Counts) -> dict[int, Callabl
     }
 
 
-def state_digest(machine: Any) -> tuple[bytes, bool]:
-    """Return a digest of the attributes of a machine, and whether a part of them cannot be looked into.
+class _State(StateParts):
+    """The parts of a state, and whether one of them cannot be looked into."""
 
-    No method of the program runs for it.
-    """
-    own = {name: value for name, value in vars(machine).items() if name not in _OWN and not name.startswith("_")}
-    opaque: list[bool] = []
-    text = _told(own, 0, opaque)
-    return hashlib.sha256(text.encode("utf-8", "backslashreplace")).digest(), bool(opaque)
+    def __init__(self) -> None:
+        super().__init__()
+        self.is_opaque = False
 
-
-def _told(value: Any, depth: int, opaque: list[bool]) -> str:
-    kind = type(value)
-    if kind in (bool, int, float, complex, str, bytes, type(None)):
-        return repr(value) if not isinstance(value, str | bytes) else repr(value[:200])
-    if depth >= SHOWN_DEPTH_MAX:
-        opaque.append(True)
-        return kind.__name__
-    if issubclass(kind, dict):
-        items: Sequence[Any] = list(islice(dict.items(value), ITEMS_MAX))
-        parts = [f"{_told(k, depth + 1, opaque)}:{_told(v, depth + 1, opaque)}" for k, v in items]
-        return f"{kind.__name__}{dict.__len__(value)}{{{','.join(parts)}}}"
-    if kind in (list, tuple, set, frozenset, deque):
-        shown = (
-            sorted(value, key=repr) if kind in (set, frozenset) and all(type(v) in (int, str) for v in value) else value
-        )
-        parts = [_told(each, depth + 1, opaque) for each in islice(shown, ITEMS_MAX)]
-        return f"{kind.__name__}{len(value)}[{','.join(parts)}]"
-    attributes = getattr(value, "__dict__", None)
-    if type(attributes) is dict and attributes:
-        return f"{kind.__name__}({_told(attributes, depth + 1, opaque)})"
-    opaque.append(True)
-    return kind.__name__
+    @override
+    def leaf(self, path: str, value: Any) -> None:
+        kind = type(value)
+        self.is_opaque |= kind not in PLAIN and not issubclass(kind, (Enum, dict, *SEQUENCES, *SETS))
+        super().leaf(path, value)
 
 
 def main() -> None:
