@@ -78,6 +78,10 @@ def test_explore_finds_it_in_the_pinned_release(
     done = explore(pinned, "--workers", "1", "--max-time", "5", "--max-runs", "400")
     assert done.returncode == 1, done.stderr
     assert OUTGROWN in done.stdout
+    shown = (PROJECT / "README.md").read_text("utf-8").split("```text\n")[1].split("```")[0].splitlines()
+    printed = [line.strip() for line in done.stdout.splitlines()]
+    first = printed.index(shown[0])
+    assert printed[first : first + len(shown)] == shown
 
 
 def test_explore_finds_nothing_in_the_next_release(
