@@ -13,7 +13,8 @@ from ordeal._base.formatting import describe_error, one_line
 from ordeal._base.limits import LINE_CHARS_MAX
 from ordeal.simulate.runtime.decisions import Decided, name_of
 from ordeal.simulate.runtime.loop import TIMERS, SimulationLoop
-from ordeal.simulate.runtime.sites import UNKNOWN, innermost_site
+from ordeal.simulate.runtime.sites import UNKNOWN, raised_at
+from ordeal.simulate.runtime.system_loop import name_of_job
 
 #: Whose error asyncio reports with a text, where it is not a task's.
 _WHO = {
@@ -109,16 +110,13 @@ def _ended(loop: SimulationLoop, failure: BaseException | None) -> Iterator[str]
     others = [(who_failed(context), context.get("exception")) for context in loop.unhandled if "task" not in context]
     for who, error in (*tasks, *others):
         if error is not None and error is not failure:
-            place = innermost_site(error.__traceback__)
-            where = "" if place is None else f", at {place.where}: {place.name}"
-            yield one_line(f"{who} with {describe_error(error)}{where}", limit=LINE_CHARS_MAX)
+            yield f"{who} with {one_line(describe_error(error), limit=150)}{raised_at(error)}"
 
 
 def who_failed(context: dict[str, Any]) -> str:
     """Return whose error asyncio reports, where it is not a task's."""
     callback = getattr(context.get("handle"), "_callback", None)
-    name: object = getattr(callback, "__qualname__", "")
-    named = f"the callback {name.rpartition('<locals>.')[2]}" if isinstance(name, str) and name else "a callback"
+    named = "a callback" if callback is None else f"the callback {name_of_job(callback)}"
     return _WHO.get(str(context.get("message", "")), named)
 
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from ordeal._base.formatting import PLURALS, counted, one_line
+from ordeal._base.formatting import PLURALS, counted, describe_error, one_line
 from ordeal._base.limits import LISTED_MAX
 from ordeal._base.untrusted import error_message, type_name
 from ordeal.simulate.errors import SimulationFailure
@@ -30,7 +30,7 @@ from ordeal.simulate.runtime.faults import (
     stall_lengths,
     strike_step,
 )
-from ordeal.simulate.runtime.sites import innermost_site
+from ordeal.simulate.runtime.sites import raised_at
 from ordeal.simulate.runtime.tasks import START
 
 #: The noun under which a decision of each kind counts.
@@ -215,9 +215,19 @@ def report_text(report: Report) -> str:
     message = error_message(error)
     shown = f"{type_name(type(error))}: {message}" if message else type_name(type(error))
     lines = [one_line(line, limit=500) for line in shown.splitlines()]
-    place = None if isinstance(error, SimulationFailure) else innermost_site(error.__traceback__)
-    lines += [] if place is None else [f"  at {place.where}: {place.name}"]
+    if not isinstance(error, SimulationFailure):
+        places = [f"{'' if each is error else describe_error(each)}{raised_at(each)}" for each in _leaves(error)]
+        lines += [f"  {place.removeprefix(', ')}" for place in places[:LISTED_MAX] if place]
     return "\n".join([reach, "", *lines, failure_text(report.failure)])
+
+
+def _leaves(error: BaseException) -> Iterator[BaseException]:
+    """Yield the errors in a group, or the one that an error is."""
+    if isinstance(error, BaseExceptionGroup):
+        for each in error.exceptions:
+            yield from _leaves(each)
+    else:
+        yield error
 
 
 def reach_text(report: Report) -> str:

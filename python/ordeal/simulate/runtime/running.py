@@ -26,7 +26,7 @@ from ordeal.simulate.runtime.decisions import Decided, decided
 from ordeal.simulate.runtime.examination import Examination, Examined, who_failed
 from ordeal.simulate.runtime.faults import NodeFault, SimulatedFault, checked_faults
 from ordeal.simulate.runtime.loop import TIME_LIMIT_S, SimulationLoop
-from ordeal.simulate.runtime.sites import innermost_site
+from ordeal.simulate.runtime.sites import innermost_site, raised_at
 from ordeal.simulate.runtime.strays import failure_of_main, stray_cancellation
 from ordeal.simulate.runtime.surroundings import Surroundings
 from ordeal.simulate.runtime.waits import watched_locks
@@ -262,9 +262,8 @@ def failure_of(loop: SimulationLoop) -> BaseException | None:
 
 
 def _unhandled(error: BaseException, who: str) -> UnhandledTaskError:
-    found = innermost_site(error.__traceback__)
     failure = UnhandledTaskError(
-        f"{who} ended with {describe_error(error)}{'' if found is None else f', at {found.where}: {found.name}'}\n"
+        f"{who} ended with {describe_error(error)}{raised_at(error)}\n"
         "nobody awaited it, so asyncio would only have logged it",
         site=bucket_of(error),
     )

@@ -238,10 +238,10 @@ def site_of(coroutine: Any) -> CodeSite:
 
 
 def stack_of(coroutine: Any) -> str:
-    """Return the places in the program through which a coroutine is suspended, from the innermost, for people."""
+    """Return the innermost and the outermost place in the program where a coroutine is suspended, for people."""
     frames = [frame for frame in frames_of(coroutine) if is_program(frame.f_code)]
     names = [site_in(frame.f_code, frame.f_lasti).name for frame in reversed(frames)]
-    return "` from `".join(names[:5]) if names else UNKNOWN.name
+    return "` from `".join(dict.fromkeys((names[0], names[-1]))) if names else UNKNOWN.name
 
 
 def calling_site() -> CodeSite:
@@ -263,6 +263,22 @@ def innermost_site(traceback: TracebackType | None) -> CodeSite | None:
             place = site_in(code, traceback.tb_lasti)
         traceback = traceback.tb_next
     return place
+
+
+def raised_at(error: BaseException) -> str:
+    """Return where the user's code raised an error, and in which library: a text to add to the error, maybe empty."""
+    own = inner = None
+    traceback = error.__traceback__
+    while traceback is not None:
+        code = traceback.tb_frame.f_code
+        if is_program(code):
+            inner = site_in(code, traceback.tb_lasti)
+            own = own if is_installed(code) else inner
+        traceback = traceback.tb_next
+    place = own or inner
+    if place is None:
+        return ""
+    return f", at {place.where}: {place.name}{'' if place is inner or inner is None else f', in {inner.where}'}"
 
 
 UNKNOWN = CodeSite("unknown", "unknown")

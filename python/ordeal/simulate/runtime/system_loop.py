@@ -133,7 +133,7 @@ class SystemLoop(asyncio.AbstractEventLoop):
         """Run ``func(*args)`` in this thread, at a time that is drawn; the executor itself is not used."""
         del executor
         future = self.create_future()
-        name = _name_of_job(func)
+        name = name_of_job(func)
         shown = f"the job {name} of {self.running_name()}" if self.log is not None else name
         start_s = self._job_takes_s(self._actor(), name, shown, calling_site().where if self.log is not None else "")
         timer = self.call_later(start_s, self._run_job, future, name, shown, func, args)
@@ -270,7 +270,7 @@ for _name in _REFUSED:
     setattr(SystemLoop, _name, refusing_method(f"loop.{_name}()", SOCKET_HINT))
 
 
-def _name_of_job(func: Any) -> str:
+def name_of_job(func: Any) -> str:
     """Return the name of a function, also where it is to run in a context, as ``asyncio.to_thread`` has it."""
     while isinstance(func, functools.partial):
         is_in_context = isinstance(getattr(func.func, "__self__", None), contextvars.Context) and func.args

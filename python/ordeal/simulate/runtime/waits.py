@@ -85,6 +85,8 @@ def _watching(original: Callable[..., Any], what: str, name_of: Callable[[], str
     return call
 
 
+#: What ``asyncio.wait`` waits in.
+_WAIT = asyncio.tasks._wait.__code__  # type: ignore[attr-defined]
 #: In what an object is looked for, besides attributes.
 _HOLDERS = (list, tuple, set, frozenset, dict, deque)
 
@@ -118,8 +120,9 @@ def _wait(record: TaskRecord, names: dict[int, str]) -> tuple[str, str]:
     what, target = _waited_for(record.task, frames, names)
     _, known = _uses.get(id(target), (None, {}))
     uses = [f"{done} by {who}" for done, who in known.items() if done != _GAVE]
+    struck = [f"was cancelled {_strike(record)}"] if record.struck_at is not None else []
     uses += [f"leaves with {describe_error(error)}" for error in islice(_left_with(frames), 1)]
-    return f"waits for {what}", "; ".join(part for part in (_where(record, frames), *uses, _strike(record)) if part)
+    return f"waits for {what}", "; ".join(part for part in (_where(record, frames), *uses, *struck) if part)
 
 
 def _left_with(frames: Sequence[FrameType]) -> Iterator[BaseException]:
@@ -161,10 +164,12 @@ def _waited_for(task: asyncio.Task[Any], frames: Sequence[FrameType], names: dic
         owner = _self_of(frame) if is_asyncio(frame.f_code) else None
         if owner is not None:
             return _call_text(owner, frames, outer), owner
-    children = [child for child in getattr(future, "_children", ()) if not child.done()]
-    if children:
-        return f"all of {', '.join(names.get(id(child), 'a future') for child in children[:5])}", None
     last = frames[-1] if frames else None
+    given = locals_of(last) if last is not None and last.f_code is _WAIT else {}
+    children = [child for child in (*getattr(future, "_children", ()), *given.get("fs", ())) if not child.done()]
+    if children:
+        which = "one" if given.get("return_when") == asyncio.FIRST_COMPLETED else "all"
+        return f"{which} of {', '.join(sorted(names.get(id(child), 'a future') for child in children)[:5])}", None
     if last is not None and not is_program(last.f_code):
         return f"asyncio.{last.f_code.co_name}", None
     for outer, frame in pairwise(frames):

@@ -407,3 +407,18 @@ def test_what_the_target_keeps_for_itself_is_struck_where_it_is_asked_for(
 
     assert simulate.explore(main, runs=200, faults=[fault]).failure is None
     assert (True in struck) == is_struck
+
+
+def test_the_errors_of_a_group_are_told_with_their_places() -> None:
+    async def fails() -> None:
+        raise ValueError("no route")
+
+    async def main() -> None:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(fails())
+
+    text, file = str(failure_of(main)), Path(__file__).relative_to(Path.cwd())
+    place = f"{file}:{fails.__code__.co_firstlineno + 1}: fails: raise ValueError"
+    assert (
+        f"ExceptionGroup: unhandled errors in a TaskGroup (1 sub-exception)\n  ValueError: no route, at {place}" in text
+    )

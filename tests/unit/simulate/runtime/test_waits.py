@@ -590,3 +590,15 @@ def test_an_error_that_waits_for_a_clean_up_is_told() -> None:
 
     with pytest.raises(simulate.Deadlock, match=r"main#0 +waits for .*; leaves with ValueError: no answer\n"):
         simulate.run(main)
+
+
+@pytest.mark.parametrize(("when", "which"), [(asyncio.ALL_COMPLETED, "all"), (asyncio.FIRST_COMPLETED, "one")])
+def test_a_wait_for_several_tasks_names_them(when: str, which: str) -> None:
+    async def idle() -> None:
+        await asyncio.Event().wait()
+
+    async def main() -> None:
+        await asyncio.wait([asyncio.create_task(idle()) for _ in range(2)], return_when=when)
+
+    with pytest.raises(simulate.Deadlock, match=rf"main#0 +waits for {which} of idle#0, idle#1 "):
+        simulate.run(main)
