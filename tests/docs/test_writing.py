@@ -38,6 +38,15 @@ def sentences(text: str, ends: str = ".!?:") -> Iterator[str]:
         yield from re.split(rf"(?<=[{ends}])[\"')*]*\s+(?=[\"'(*]*(?:[A-Z]|ordeal ))", " ".join(paragraph.split()))
 
 
+def test_troubleshooting_quotes_what_the_program_says() -> None:
+    sources = "\n".join(path.read_text("utf-8") for path in (ROOT / "python/ordeal").rglob("*.py"))
+    said = re.sub(r'"\s*\n\s*f?"', "", sources)
+    page = (ROOT / "docs/guides/troubleshooting.md").read_text("utf-8")
+    for message in re.findall(r"^\| `([^`]*)`", page, re.MULTILINE):
+        parts = re.split(r"\s*\.\.\.\s*|: |, ", message)
+        assert [part for part in parts if part not in said] == [], f"no message reads: {message}"
+
+
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
 def test_no_sentence_is_longer_than_a_breath(path: Path) -> None:
     if path.name not in GENERATED:

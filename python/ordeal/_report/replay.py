@@ -104,7 +104,7 @@ def replay_outcome(trace: Trace, result: Rerun, *, changed: Sequence[str] = ()) 
     lines = _replay_verdict(trace, result)
     if result.misfits:
         choices = counted(result.misfits, "recorded choice")
-        lines.append(f"Note: {choices} fit the strategies no longer; others took their place")
+        lines.append(f"Note: replaced {choices} that did not fit the strategies")
     if result.unused:
         lines.append(f"Note: {counted(result.unused, 'recorded choice')} stayed unused: what drew them draws less now")
     if result.changed:

@@ -79,7 +79,7 @@ def notes(trace: Trace, result: Rerun, **options: Any) -> list[str]:
 def test_what_may_have_caused_it_is_noted() -> None:
     result = make_rerun(ReplayStatus.NOT_REPRODUCED, misfits=1, unused=2, changed="step 1 ran as\npay()")
     assert notes(make_trace(EMPTY), result, changed=[f"m{number}" for number in range(12)]) == [
-        "Note: 1 recorded choice fit the strategies no longer; others took their place",
+        "Note: replaced 1 recorded choice that did not fit the strategies",
         "Note: 2 recorded choices stayed unused: what drew them draws less now",
         "Note: step 1 ran as\\npay()",
         "Note: since the trace was recorded these changed: m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, ... and 2 more",

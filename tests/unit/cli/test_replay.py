@@ -165,7 +165,7 @@ def test_choices_that_fit_no_longer_are_mentioned(run: Run, trace: Trace) -> Non
     trace.save("trace.json")
     _, _, err = run("replay", "trace.json")
     assert err.endswith(
-        "Note: 1 recorded choice fit the strategies no longer; others took their place\n"
+        "Note: replaced 1 recorded choice that did not fit the strategies\n"
         f"Note: step {len(trace.steps)} ran as add(by=5), the trace has add(by=4)\n"
     )
 

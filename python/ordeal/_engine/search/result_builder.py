@@ -146,7 +146,7 @@ def why_inconclusive(
     if idle_workers:
         workers = counted(idle_workers, "worker")
         return Inconclusive(
-            f"{workers} never came to the end of a run in {max_time:g} s",
+            f"{workers} finished no run in {max_time:g} s",
             "give it more time or fewer steps in a run, or look for what a rule waits for, such as a lock",
         )
     if unjudged:

@@ -110,7 +110,7 @@ def test_of_runs_and_steps(tally: Tally, expected: str | None) -> None:
 
 def test_of_workers_and_targets() -> None:
     good = Tally(runs=5, steps=9)
-    assert reason(good, idle_workers=1) == "1 worker never came to the end of a run in 3 s"
+    assert reason(good, idle_workers=1) == "1 worker finished no run in 3 s"
     assert reason(good, unjudged="failed (why)") == "a worker failed (why) and left a run unjudged"
     assert reason(good, has_used_rules=False) == "no rule ran in 5 runs"
     assert reason(good, unreached=("shop", "till")) == "no code of shop, till ran"
