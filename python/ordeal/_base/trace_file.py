@@ -53,6 +53,8 @@ def versions_now() -> dict[str, str]:
 
 #: The name of the trace in an archive of ``ordeal pack``.
 PACKED_NAME = "trace.json"
+#: How the one line of a trace begins: its version, 1, and the two bytes of what zlib packs best.
+LINE = "AXja"
 #: The kind of the step that records the swarm configuration of a run.
 SWARM = "rule_swarm"
 #: The name of the choices of a schedule, in its one step: no argument of a rule can have it.
@@ -224,6 +226,46 @@ class Trace:
         except RecursionError as error:
             raise TraceError(f"{where} nests lists or objects too deeply") from error
 
+    def to_line(self) -> str:
+        """Return what a replay needs of the trace as one word of ASCII, to be sent in a message. ``load`` takes it.
+
+        Texts for people, and what tells later that the machine or its targets changed, are left out.
+        """
+        taken = self.taken_steps()
+        usual: list[tuple[str, Any]] = [("kind", "rule"), ("choices", {})]
+        record = {
+            "run_id": self.run_id,
+            "seed": self.seed,
+            "test_class": self.test_class,
+            "steps": [dict(each for each in _step_content(step).items() if each not in usual) for step in taken],
+            "failure": None if self.failure is None else asdict(self.failure),
+            "rule_timeout": self.rule_timeout,
+            "max_memory": self.max_memory,
+        }
+        packed = b"\x01" + zlib.compress(_canonical({k: v for k, v in record.items() if v}), 9)
+        return base64.urlsafe_b64encode(packed).decode("ascii").rstrip("=")
+
+    @classmethod
+    def _of_line(cls, line: str) -> Trace:
+        where = "the line of a trace"
+        try:
+            packed = base64.b64decode(line + "=" * (-len(line) % 4), altchars=b"-_", validate=True)
+            record = read_json(_inflate(packed[1:], zlib.MAX_WBITS, "the text"), where)
+        except (ValueError, zlib.error, RecursionError) as error:
+            raise TraceError(
+                f"{where} is damaged: {error}", hint="copy it whole: it is one word without spaces"
+            ) from None
+        content = checked(record, _LineTrace, where)
+        return cls(
+            run_id=content.run_id,
+            seed=content.seed,
+            test_class=content.test_class,
+            steps=[_step(step, f"{where}: steps[{i}]") for i, step in enumerate(content.steps)],
+            failure=None if content.failure is None else TraceFailure(**msgspec.structs.asdict(content.failure)),
+            rule_timeout=content.rule_timeout,
+            max_memory=content.max_memory,
+        )
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the trace to ``path`` atomically; the suffix selects ``.json``, ``.json.gz`` or ``.json.zst``.
 
@@ -247,12 +289,14 @@ class Trace:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Trace:
-        """Read the trace file at ``path``: JSON, packed or not.
+        """Read the trace file at ``path``: JSON, packed or not. What ``to_line`` returned stands for a file as well.
 
         Raises:
             TraceError: the file cannot be read or is not a valid trace; the message names the file and the field.
         """
         target = Path(path)
+        if target.name.startswith(LINE) and not os.path.isfile(target):  # noqa: PTH113 - for any length
+            return cls._of_line(target.name)
         try:
             data = _unpacked(read_regular(target, INPUT_BYTES_MAX), target.suffix)
         except OSError as error:
@@ -272,7 +316,8 @@ class Trace:
 def _unpacked(data: bytes, suffix: str) -> bytes:
     """Unpack a file of this suffix, at most a little more than is accepted."""
     if suffix == ".gz":
-        return _gunzip(data)
+        # Added to zlib's window size, this means a gzip file with header and checksum.
+        return _inflate(data, zlib.MAX_WBITS | 16, "the gzip file")
     if suffix == ".zip":
         return _of_archive(data)
     return _native.decompress(data, INPUT_BYTES_MAX + 1) if suffix == ".zst" else data
@@ -289,14 +334,14 @@ def _of_archive(packed: bytes) -> bytes:
         raise ValueError(f"the archive cannot be read: {error}") from None
 
 
-def _gunzip(packed: bytes) -> bytes:
-    # Added to zlib's window size, this means a gzip file with header and checksum.
-    unpacker = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
+def _inflate(packed: bytes, wbits: int, name: str) -> bytes:
+    """Unpack what zlib has packed, at most a little more than is accepted. ``name`` says in errors what it is."""
+    unpacker = zlib.decompressobj(wbits=wbits)
     data = unpacker.decompress(packed, INPUT_BYTES_MAX + 1)
     if not unpacker.eof and len(data) <= INPUT_BYTES_MAX:
-        raise ValueError("the gzip file is cut off")
+        raise ValueError(f"{name} is cut off")
     if unpacker.unused_data:
-        raise ValueError(f"{len(unpacker.unused_data)} bytes follow the end of the gzip file")
+        raise ValueError(f"{len(unpacker.unused_data)} bytes follow the end of {name}")
     return data
 
 
@@ -443,6 +488,24 @@ class _OwnTrace(Record, kw_only=True, forbid_unknown_fields=True):
     rule_timeout: Annotated[float, Meta(ge=-1e9, le=1e9)] | None = None  # some thirty years
     max_memory: Annotated[int, Meta(ge=0, le=MEMORY_MIB_MAX)] = 0
     machine: Annotated[str, Meta(max_length=64)] = ""
+
+
+class _LineStep(_OwnStep, kw_only=True, forbid_unknown_fields=True):
+    kind: Literal["rule", "initialize", "fault_toggle"] = "rule"
+    choices: dict[str, list[Any]] = {}  # noqa: RUF012 - msgspec copies it
+    params: dict[str, str | list[str] | dict[str, int]] = {}  # noqa: RUF012
+    active_faults: list[str] = []  # noqa: RUF012
+    draws: list[str] = []  # noqa: RUF012
+
+
+class _LineTrace(Record, kw_only=True, forbid_unknown_fields=True):
+    run_id: int = 0
+    seed: int = 0
+    test_class: str
+    steps: Annotated[list[_LineStep], Meta(max_length=STEPS_MAX)] = []  # noqa: RUF012
+    failure: _OwnFailure | None = None
+    rule_timeout: Annotated[float, Meta(ge=-1e9, le=1e9)] | None = None
+    max_memory: Annotated[int, Meta(ge=0, le=MEMORY_MIB_MAX)] = 0
 
 
 def _step(record: _OwnStep, where: str) -> TraceStep:

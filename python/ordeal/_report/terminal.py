@@ -15,6 +15,9 @@ from ordeal.result.exploration import coverage_figures, run_figures
 from ordeal.result.failure import failure_program, replay_command, run_name, struck_text
 from ordeal.result.parts import asserted_label, where_lines
 
+#: A trace is shown as one line where that takes up to five lines of a terminal.
+LINE_MAX = 400
+
 
 def terminal_report(
     results: Sequence[ExplorationResult], *, coloured: bool, all_failures: bool = False, by_path: bool = False
@@ -62,6 +65,9 @@ def _failure(failure: Failure, by_path: bool) -> list[str]:
         lines.append(f"Replay: {replay_command(path)}")
     elif path is not None:
         lines.append(f"See each step: {click.style(f'ordeal view {failure.id}', fg='cyan')}")
+    word = failure.trace.to_line() if path is not None and failure.trace is not None else ""
+    if 0 < len(word) <= LINE_MAX:
+        lines.append(click.style(f"Elsewhere: ordeal replay {word}", dim=True))
     return lines
 
 

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import base64
 import gzip
 import hashlib
 import json
 import math
 import os
 import random
+import re
+import string
 import struct
 import time
 import tracemalloc
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -128,6 +132,42 @@ def test_a_recorded_trace_comes_back_whatever_it_drew(tmp_path: Path) -> None:
     trace = failing(Failing, shrink=False)
     trace.save(tmp_path / "t.json")
     assert Trace.load(tmp_path / "t.json").to_json() == trace.to_json()
+
+
+def test_a_trace_comes_back_from_one_word() -> None:
+    trace = sample()
+    trace.steps.append(TraceStep("rule", "rule"))
+    word = trace.to_line()
+    again = Trace.load(word)
+    assert set(word) <= set(string.ascii_letters + string.digits + "-_"), "a shell takes it as it is"
+    assert (again.test_class, again.failure, again.content_hash()) == (
+        trace.test_class,
+        trace.failure,
+        trace.content_hash(),
+    )
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"[]", "Expected `object`, got `array`"),
+        (b'{"steps":[]}', "missing required field `test_class`"),
+        (b'{"test_class":"m:M","steps":[{"name":"a","choices":{"n":[{}]}}]}', "steps[0]: choices of 'n'"),
+        (b'{"test_class":"m:M","steps":[{"name":"a","kind":"rule_swarm"}]}', "Invalid enum value 'rule_swarm'"),
+        (b"[" * 1_000_000, "the line of a trace is damaged: "),
+    ],
+)
+def test_a_word_that_holds_no_trace_is_refused(content: bytes, message: str) -> None:
+    word = base64.urlsafe_b64encode(b"\x01" + zlib.compress(content, 9)).decode().rstrip("=")
+    with pytest.raises(TraceError, match=re.escape(message)):
+        Trace.load(word)
+
+
+def test_a_word_that_was_cut_or_changed_is_refused() -> None:
+    word = sample().to_line()
+    for damaged in [word[:cut] for cut in range(4, len(word), 7)] + [word[:-5] + "!" + word[-4:], word + "AAAA"]:
+        with pytest.raises(TraceError, match="the line of a trace"):
+            Trace.load(damaged)
 
 
 def test_the_hash_is_of_what_happens() -> None:

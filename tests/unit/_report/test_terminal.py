@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import random
+import re
 from typing import Any
 
 import pytest
 from msgspec import structs
 
+from ordeal._base.trace_file import Trace, TraceStep
 from ordeal._report.terminal import terminal_report
 from ordeal.result import Failure
 from ordeal.result.parts import CodeLine, FailurePlace
@@ -26,6 +29,7 @@ def test_a_failure_is_a_title_its_program_its_place_and_the_command_that_shows_i
     failure = make_failure(
         AssertionError(), "add", place=place, program="state.add(x=40)", bucket="b", trace_path="t.json", count=3
     )
+    word = "" if failure.trace is None else failure.trace.to_line()
     assert text_of(failure) == (
         "\ntests.test_chaos:MyServiceChaos\n"
         "\n"
@@ -37,6 +41,7 @@ def test_a_failure_is_a_title_its_program_its_place_and_the_command_that_shows_i
         "  At: shop.py:9 in Shop.add (rule)\n"
         "  1 step, run 42, seen in 3 runs\n"
         f"  See each step: ordeal view {failure.id}\n"
+        f"  Elsewhere: ordeal replay {word}\n"
         "\n"
         "  58320 runs, 1482010 steps, 300.0s; 47 edges, 31 checkpoints\n"
     )
@@ -94,3 +99,14 @@ def test_a_failure_in_a_folder_of_its_own_is_replayed_by_its_path() -> None:
     text = terminal_report([make_result(failure)], coloured=False, by_path=True)
     assert "\n  Replay: ordeal replay out/t.json\n" in text
     assert "ordeal view" not in text
+
+
+def test_a_short_trace_is_one_word_that_is_replayed_without_a_file() -> None:
+    steps = [TraceStep("rule", "add", choices={"x": [40]})]
+    failure = make_failure(
+        ValueError("no"), "add", trace=Trace(1, 42, "shop:Machine", steps=steps), trace_path="t.json"
+    )
+    (word,) = re.findall(r"\n  Elsewhere: ordeal replay (\S+)\n", text_of(failure))
+    assert Trace.load(word).steps == steps
+    steps.append(TraceStep("rule", "add", choices={"x": [random.Random(1).getrandbits(2000)]}))
+    assert "Elsewhere" not in text_of(failure)

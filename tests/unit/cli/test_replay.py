@@ -89,6 +89,13 @@ def test_a_failure_that_comes_again_is_a_finding(run: Run, trace: Trace) -> None
     assert err.endswith(f"talk\nFailure reproduced: ValueError: {message}\n  At: machines.py:22 in Jar.add (rule)\n")
 
 
+def test_the_line_of_a_trace_runs_without_a_file(run: Run, trace: Trace) -> None:
+    code, _, err = run("replay", trace.to_line())
+    assert (code, "Failure reproduced: ValueError: " in err, "Note: " in err) == (1, True, False)
+    code, _, err = run("replay", trace.to_line()[:-9])
+    assert (code, err.startswith("error: the line of a trace is damaged: ")) == (2, True)
+
+
 def test_a_fixed_bug_is_no_finding(run: Run, trace: Trace) -> None:
     edit(LIMIT=10**6)
     code, _, err = run("replay", "trace.json")

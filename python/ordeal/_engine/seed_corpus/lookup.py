@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from ordeal._base.limits import FILES_MAX, LISTED_MAX
-from ordeal._base.trace_file import Trace
+from ordeal._base.trace_file import LINE, Trace
 from ordeal._engine.execution.bucket import place_of
 from ordeal._engine.seed_corpus.paths import seed_name, seed_paths
 from ordeal.errors import ConfigError, OrdealError
@@ -30,12 +30,13 @@ class _SavedSeed:
 def find_failure(name: str | None, traces_dirs: Iterable[Path], corpus_dirs: Iterable[Path]) -> Path:
     """Return the file of the saved failure ``name``, or of the last one that was saved.
 
-    A name that is a path is returned as it is. If an id has several files, the newest counts.
+    A name that is a path, or the line of a trace, is returned as it is. If an id has several files, the newest counts.
 
     Raises:
         ConfigError: nothing is saved, no failure has this id, or failures of several classes have it.
     """
-    if name is not None and ("/" in name or "\\" in name or name.endswith(_SUFFIXES) or Path(name).is_file()):
+    is_path = name is not None and ("/" in name or "\\" in name or name.startswith(LINE) or name.endswith(_SUFFIXES))
+    if name is not None and (is_path or Path(name).is_file()):
         return Path(name)
     # The traces of several classes are in a folder for each.
     patterns = ("fail-*.json*", "*/fail-*.json*")
