@@ -31,6 +31,7 @@ PYBIND11_MODULE(_native, m, pybind11::mod_gil_not_used()) {
   ordeal::bindings::bind_fault_ablation(m);
   ordeal::bindings::bind_monitor(m);
   ordeal::bindings::bind_loop_counter(m);
+  ordeal::bindings::bind_allocations(m);
   ordeal::bindings::bind_odometer(m);
   ordeal::bindings::bind_process(m);
   ordeal::bindings::bind_fast_path(m);

@@ -577,6 +577,16 @@ class LoopCounter:
     @property
     def callback(self) -> Callable[..., object]: ...
 
+def start_allocations(own: tuple[str, ...], fail_at: int = 0) -> None:
+    """Count the allocations of this thread from now on, but those of code in the folders ``own``.
+
+    With ``fail_at``, the one with this number fails. Until it does, sys.monitoring sees nothing of this thread. Raises
+    CoreError if they are counted already, or without the GIL.
+    """
+
+def stop_allocations() -> tuple[int, tuple[CodeType, int] | None]:
+    """Return how many there were, and the code and line of the one that failed."""
+
 class Odometer:
     def __init__(self, *, limit: int) -> None: ...
     def restart(self) -> None: ...

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import importlib.util
+import os
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
@@ -59,3 +61,11 @@ def _imported(path: Path, package: str) -> tuple[str, ...]:
             module = ".".join(filter(None, [above, node.module]))
             found += (module, *(f"{module}.{each.name}" for each in node.names))
     return tuple(found)
+
+
+@cache
+def machinery_places() -> tuple[str, ...]:
+    """Return the folders of what runs tests, with a separator: by place, as a project may have one of the same name."""
+    specs = [importlib.util.find_spec(name) for name in ("ordeal", "hypothesis", "_pytest", "pluggy")]
+    found = (folder for spec in specs if spec is not None for folder in spec.submodule_search_locations or ())
+    return tuple(f"{folder}{os.sep}" for folder in found)

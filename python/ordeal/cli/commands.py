@@ -18,7 +18,7 @@ from ordeal.config.table import Option
 _SHELLS = ("bash", "zsh", "fish")
 _SETTINGS: dict[str, Any] = {"help_option_names": ["-h", "--help"]}
 #: Where a command is carried out if its module does not have its name.
-_MODULES = {"chimp": "mutation.chimp", "fleet": "fleet.show", "mutate": "mutation.mutate"}
+_MODULES = {"chimp": "mutation.chimp", "env": "doctor", "fleet": "fleet.show", "mutate": "mutation.mutate"}
 #: The commands whose flags override settings: they are passed on as they were given.
 _OVERRIDING = ("benchmark", "explore", "mutate")
 
@@ -358,6 +358,20 @@ def pack() -> None:
     The archive holds the trace, its text, and the versions of all installed packages; the same failure gives the same
     bytes. `ordeal replay FILE.zip` runs it. ID is what a report prints, or the beginning of it. Without one, packs the
     last failure that was saved.
+    """
+
+
+@_command(
+    "Exit code: 0, 1 when a figure exceeds the baseline, a step grows too fast, or runs leave objects behind; "
+    "2 for wrong use, or for a test that cannot run.",
+    _argument("tests", "[CLASS|ID|FILE]...", path=True, many=True),
+)
+def profile() -> None:
+    """Count what steps cost, in figures that are equal in every run.
+
+    Makes random runs of each class, or of a simulated test, in a separate process. Counts instructions of Python code,
+    allocations, events, messages and simulated time, and names how the cost of a step grows with its input. Given the
+    ID or FILE of a trace, makes its run. The figures do not depend on the speed of the computer.
     """
 
 

@@ -1,4 +1,4 @@
-"""``ordeal doctor``: says why a machine finds nothing."""
+"""``ordeal doctor``: says why a machine finds nothing; ``ordeal env``: describes the environment."""
 
 from __future__ import annotations
 
@@ -6,17 +6,26 @@ import dataclasses
 import json
 from pathlib import Path
 
-from ordeal._base.formatting import counted
+from msgspec import structs, to_builtins
+
+from ordeal._base.formatting import JSON_SCHEMA_VERSION, counted
+from ordeal._report.formats.document import line
 from ordeal._tools.doctor.checks import Advice
+from ordeal._tools.doctor.env import environment
 from ordeal._tools.doctor.running import examine
 from ordeal.cli import terminal
-from ordeal.config.flags import DoctorFlags
+from ordeal.config.flags import DoctorFlags, EnvFlags
 from ordeal.config.settings_file import load_config_for
 from ordeal.errors import WRONG_USE
 
 
-def run(flags: DoctorFlags) -> int:
-    """Examine the classes. Return the exit code: 0, 1 for a warning that fails, 2 for an error."""
+def run(flags: DoctorFlags | EnvFlags) -> int:
+    """Examine the classes, or print the environment. Return the exit code."""
+    return _print_environment(flags) if isinstance(flags, EnvFlags) else _examine(flags)
+
+
+def _examine(flags: DoctorFlags) -> int:
+    """Examine the classes. Return 1 for a warning that fails, 2 for an error."""
     config = load_config_for(flags.classes, flags.config)
     fail_on = {*config.health.fail_on, *flags.fail_on}
     checks: list[Advice] = []
@@ -46,3 +55,17 @@ def run(flags: DoctorFlags) -> int:
     named = {check.name for check in checks if check.status == "warning"}
     strict = flags.strict or "all" in fail_on
     return 1 if (strict and not ok) or named & fail_on else 0
+
+
+def _print_environment(flags: EnvFlags) -> int:
+    found = environment()
+    if flags.json:
+        # What the environment holds need not be text: the json module escapes it.
+        terminal.write(json.dumps({"schema_version": JSON_SCHEMA_VERSION, **to_builtins(found)}, indent=2) + "\n")
+        return 0
+    for name, values in structs.asdict(found).items():
+        terminal.write(f"{name.replace('_', ' ')}\n")
+        rows = values.items() if isinstance(values, dict) else [(each, "") for each in values]
+        width = max((len(key) for key, _ in rows), default=0)
+        terminal.write("".join(f"  {line(f'{key:{width}}  {value}'.rstrip())}\n" for key, value in rows) or "  none\n")
+    return 0

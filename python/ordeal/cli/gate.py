@@ -25,7 +25,7 @@ from ordeal._report.pytest_lines import seed_line
 from ordeal.cli import terminal
 from ordeal.cli.folders import corpus_folders, traces_folders
 from ordeal.config.flags import GateFlags
-from ordeal.config.options import DEFAULT_PATH
+from ordeal.config.options import BASELINE, DEFAULT_PATH
 from ordeal.config.settings_file import OrdealConfig, load_config
 
 #: The warnings of `ordeal doctor` that say that a machine has tested less than it seems to.
@@ -100,10 +100,11 @@ class _Gate:
         note = f"{unchanged} of {counted(len(self._classes), 'class', 'classes')} unchanged" if unchanged else ""
         if classes:
             yield from self._examined(classes, note)
+            yield self._counts(classes, note)
             yield self._explored(classes, note)
         else:
             message = f"no class has changed since {self._flags.changed}"
-            yield from (GateCheck(name, "skipped", message) for name in ("reach", "determinism", "explore"))
+            yield from (GateCheck(name, "skipped", message) for name in ("reach", "determinism", "counts", "explore"))
         if self._flags.mutate:
             yield self._mutated()
 
@@ -133,27 +134,47 @@ class _Gate:
 
     def _examined(self, classes: Sequence[str], note: str) -> Iterator[GateCheck]:
         """Yield what the doctor says of reach and determinism, of as many classes as half of the time allows."""
-        found: list[Mapping[str, Any]] = []
-        half, left_out, troubles = self._left() / 2, [], []
-        since = monotonic()
-        for each in classes:
-            if monotonic() - since > half:
-                left_out.append(each)
-                continue
-            answer = _ordeal(["doctor", "--config", self._flags.config, each], self._left() + GRACE_SECONDS)
-            if isinstance(answer, str):
-                troubles.append(f"{each}: {answer}")
-            else:
-                found += [check for check in answer["checks"] if check["subject"]]
-        late = tuple(f"not examined, as the time was over: {each}" for each in left_out)
+        answers, others, failed = self._asked(classes, ["doctor", "--config", self._flags.config], self._left() / 2)
+        found = [check for answer in answers for check in answer["checks"] if check["subject"]]
         for name, wanted in (("reach", REACH), ("determinism", ("stability",))):
             bad = [each for each in found if each["name"] in wanted and each["status"] != "ok"]
             details = tuple(f"{each['subject']}: {each['message']}" for each in bad)
-            done = len(classes) - len(left_out) - len(troubles)
-            message = ", ".join(filter(None, [f"{counted(done, 'class', 'classes')} examined", note]))
-            failed = bool(bad or troubles)
-            hint = "`ordeal doctor` says what to do" if bad else "`--max-time` gives it more" if late else ""
-            yield GateCheck(name, "failed" if failed else "passed", message, (*details, *troubles, *late), hint)
+            message = ", ".join(filter(None, [f"{counted(len(answers), 'class', 'classes')} examined", note]))
+            hint = "`ordeal doctor` says what to do" if bad else "`--max-time` gives it more" if others else ""
+            yield GateCheck(name, "failed" if bad or failed else "passed", message, (*details, *others), hint)
+
+    def _counts(self, classes: Sequence[str], note: str) -> GateCheck:
+        """Return how the figures of classes compare with those that are kept, of as many as the time allows."""
+        path = self._flags.baseline or BASELINE
+        if self._flags.baseline is None and not Path(path).exists():
+            hint = f"`ordeal profile --json > {path}` notes what they are now"
+            return GateCheck("counts", "skipped", f"no {path} to compare with", next=hint)
+        order = ["profile", "--config", self._flags.config, "--baseline", path, "--budget", f"{self._flags.budget:g}"]
+        answers, others, failed = self._asked(classes, order, self._left() / 2)
+        bad = [found for answer in answers for found in answer["findings"]]
+        message = ", ".join(filter(None, [f"{counted(len(answers), 'class', 'classes')} counted", note]))
+        hint = f"`ordeal profile --json > {path}` accepts what they are now" if bad else ""
+        return GateCheck("counts", "failed" if bad or failed else "passed", message, (*bad, *others), hint)
+
+    def _asked(
+        self, classes: Sequence[str], order: Sequence[str], seconds: float
+    ) -> tuple[list[dict[str, Any]], list[str], bool]:
+        """Return what a command answers for classes, lines on those without an answer, and whether it failed for one.
+
+        After ``seconds``, no further class is asked about.
+        """
+        answers, others, failed, until = list[dict[str, Any]](), list[str](), False, monotonic() + seconds
+        for each in classes:
+            if monotonic() > until:
+                others.append(f"left out, as the time was over: {each}")
+                continue
+            answer = _ordeal([*order, each], self._left() + GRACE_SECONDS)
+            if isinstance(answer, str):
+                failed = True
+                others.append(f"{each}: {answer}")
+            else:
+                answers.append(answer)
+        return answers, others, failed
 
     def _explored(self, classes: Sequence[str], note: str) -> GateCheck:
         # Mutants get as much time as the search.

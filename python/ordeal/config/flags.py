@@ -9,8 +9,10 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any, get_args
 
+from ordeal._base.limits import SEED_MAX
 from ordeal.config.checks import integer, number, one_of, text
 from ordeal.config.options import (
+    BASELINE,
     DEFAULT_PATH,
     FLEET_NAME,
     RUNS,
@@ -23,6 +25,8 @@ from ordeal.config.options import (
     ReportConfig,
 )
 from ordeal.config.table import Option, Table, option, place, switch
+
+PERCENT_FROM_0 = number("a number of percent, 0 or more", 5, "0 or more", lambda value: value >= 0)
 
 
 class CommandFlags(Table):
@@ -239,6 +243,8 @@ class GateFlags(CommandFlags):
     )
     max_time: float = option(60.0, SECONDS_ABOVE_0, flag="--max-time SECONDS", help="Time of all checks together")
     mutate: bool = switch("--mutate", "Judge mutants of the changed lines, too")
+    baseline: str | None = place("--baseline FILE", "Figures of `ordeal profile --json`", f"{BASELINE}, if it is there")
+    budget: float = option(0.0, PERCENT_FROM_0, flag="--budget PERCENT", help="By how much a figure may exceed it")
     flakes: int = option(0, integer(0, example=1), flag="--flakes N", help="Number of failures that may be flaky")
 
 
@@ -276,6 +282,29 @@ class PackFlags(Table):
     trace: str | None = None
     output: str | None = place("-o, --output PATH", "File of the archive", "ID.zip")
     force: bool = switch("--force", "Replace files that ordeal did not write")
+
+
+class ProfileFlags(CommandFlags):
+    """What ``ordeal profile`` counts: ``tests`` are classes, simulated tests and traces; none for the settings file."""
+
+    tests: tuple[str, ...] = ()
+    baseline: str | None = place("--baseline FILE", "An earlier report as JSON, which no figure may exceed", "none")
+    budget: float = option(
+        0.0,
+        PERCENT_FROM_0,
+        flag="--budget PERCENT",
+        help="By how much a figure may exceed the baseline",
+    )
+    growth: str = option(
+        "n log n",
+        one_of("linear", "n log n", "quadratic", "cubic"),
+        flag="--growth NAME",
+        help="Fastest growth that passes: linear, n log n, quadratic or cubic",
+    )
+    memory: bool = switch("--memory", "Look for objects that runs leave behind, in place of counting")
+    runs: int = option(20, integer(1, 10_000, example=20), flag="--runs N", help="Random runs of each test")
+    seed: int = option(42, integer(0, SEED_MAX, example=42), flag="--seed N", help="Seed of the runs")
+    max_time: float = option(60.0, SECONDS_ABOVE_0, flag="--max-time SECONDS", help="Time of each test")
 
 
 class ReplayFlags(Table):
@@ -342,6 +371,7 @@ _TABLES: dict[str, tuple[type[Table], ...]] = {
     "gate": (GateFlags,),
     "init": (InitFlags,),
     "pack": (PackFlags,),
+    "profile": (ProfileFlags,),
     "replay": (ReplayFlags,),
     "report": (ReportFlags,),
     "schema": (SchemaFlags,),

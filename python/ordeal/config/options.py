@@ -47,6 +47,8 @@ Traces = bool | Literal["sample"]
 FORMATS = ("coverage", "github", "html", "json", "junit", "md", "ndjson", "observe", "sarif")
 
 WORKERS_MAX = 4096
+#: Where the figures of `ordeal profile` are kept that the gate compares with, unless its flags say otherwise.
+BASELINE = "ordeal-baseline.json"
 #: Where the accepted mutants are named, unless the settings say otherwise.
 ACCEPTED_FILE = "ordeal-accepted.toml"
 

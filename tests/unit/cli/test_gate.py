@@ -120,6 +120,20 @@ def test_mutants_of_changed_lines_that_no_test_notices_stop_the_merge(run: Run) 
 
 
 @pytest.mark.slow
+def test_figures_that_exceed_the_kept_ones_stop_the_merge(run: Run) -> None:
+    checks = status_of(run)[1]
+    assert checks["counts"] == ("skipped", "no ordeal-baseline.json to compare with")
+    Path("ordeal-baseline.json").write_text(run("profile", "--json", "gated_machines:Account")[1])
+    assert status_of(run, "--changed", "HEAD")[1]["counts"][0] == "skipped"
+    Path("gated_program.py").write_text(f"{RIGHT.replace('balance + 1', 'balance + 1 + 0')}")
+    code, out, _ = run("gate", "--changed", "HEAD", "--max-time", "12")
+    assert code == 1
+    assert "counts      FAILED   1 class counted, 1 of 2 classes unchanged\n" in out
+    assert "gated_machines:Account: `pay` takes " in out
+    assert status_of(run, "--changed", "HEAD", "--budget", "1000")[1]["counts"][0] == "passed"
+
+
+@pytest.mark.slow
 def test_traces_alone_are_replayed_three_times(run: Run, tmp_path: Path) -> None:
     Path("gated_program.py").write_text(WRONG)
     namespace: dict[str, type] = {}

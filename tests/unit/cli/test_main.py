@@ -47,6 +47,7 @@ Keep:
 Before a merge:
   gate        Check all that must hold before a merge
   compare     Show what a program does differently from an earlier version
+  profile     Count what steps cost, in figures that are equal in every run
 
 Judge tests:
   mutate      Break a program, and report which changes no test notices

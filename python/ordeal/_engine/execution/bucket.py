@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import signal
 from collections import Counter
 from collections.abc import Sequence
-from functools import cache, lru_cache
+from functools import lru_cache
 from types import CodeType, TracebackType
 
 from ordeal._base import untrusted
+from ordeal._base.imports import machinery_places
 from ordeal._base.limits import CACHED_MAX, LINE_CHARS_MAX
 from ordeal._base.memory_limit import memory_is_limited
 from ordeal._base.regular_file import real_path
@@ -20,7 +20,6 @@ from ordeal.faults import call_faults, fault
 
 #: The modules that switch faults, and those that make calls fail.
 _FAULTS = (fault.__file__, call_faults.__file__)
-_MACHINERY = ("ordeal", "hypothesis", "_pytest", "pluggy")
 
 
 class ProcessExitError(Exception):
@@ -107,7 +106,7 @@ class Bucketer:
 @lru_cache(maxsize=CACHED_MAX)
 def _is_machinery(path: str) -> bool:
     """Return True if frames of this file are never the place where a test or its target failed."""
-    return path.startswith(_machinery_places())
+    return path.startswith(("<frozen", *machinery_places()))
 
 
 def turning_lines(error: BaseException) -> list[tuple[CodeType, int]]:
@@ -145,16 +144,6 @@ def is_raised_by_program(error: BaseException) -> bool:
             return False
         tb = tb.tb_next
     return bool(path) and not _is_machinery(path)
-
-
-@cache
-def _machinery_places() -> tuple[str, ...]:
-    """Return the path prefixes of the machinery's files: by place, as a project may have a folder of the same name."""
-    specs = [importlib.util.find_spec(name) for name in _MACHINERY]
-    folders = [
-        f"{folder}{os.sep}" for spec in specs if spec is not None for folder in spec.submodule_search_locations or ()
-    ]
-    return ("<frozen", *folders)
 
 
 def bucket_after(place: str, step: str) -> str:

@@ -259,6 +259,10 @@ class ScheduleSearch:
         settings = self._settings if faults is None else replace(self._settings, faults=faults)
         return self._once(fixed_schedule(decisions), settings=settings, chance=chance, is_examined=True)
 
+    def run_seed(self, seed: int) -> SimulatedRun:
+        """Run the schedule that follows from a seed."""
+        return self._run(drawn_schedule(seed), seed)
+
     def _run(self, schedule: _native.Schedule, chance: int = 0) -> SimulatedRun:
         outcome = self._once(schedule, chance=chance)
         report = self.report

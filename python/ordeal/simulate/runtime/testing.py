@@ -157,12 +157,7 @@ class SimulatedTest:
         Raises:
             TraceError: the trace is of another kind, or the function needs fixtures.
         """
-        fixtures = self._fixtures()
-        if fixtures:
-            raise TraceError(
-                f"{self.name} takes fixtures ({', '.join(fixtures)}), which only pytest has",
-                hint="run the test itself with pytest: it replays its saved schedules first",
-            )
+        self._refuse_fixtures()
         recorded = from_trace(trace)
         settings = RunSettings(
             faults=recorded.faults, allowed=self._settings.allowed, time_limit=self._settings.time_limit
@@ -170,6 +165,25 @@ class SimulatedTest:
         search = ScheduleSearch(self._function, settings)
         with search.entered():
             return search.replay(recorded.decided, recorded.chance)
+
+    def run_seed(self, seed: int) -> SimulatedRun:
+        """Run the schedule that follows from a seed; the function takes no arguments.
+
+        Raises:
+            TraceError: the function needs fixtures.
+        """
+        self._refuse_fixtures()
+        search = ScheduleSearch(self._function, self._settings)
+        with search.entered(is_meant=False):
+            return search.run_seed(seed)
+
+    def _refuse_fixtures(self) -> None:
+        fixtures = self._fixtures()
+        if fixtures:
+            raise TraceError(
+                f"{self.name} takes fixtures ({', '.join(fixtures)}), which only pytest has",
+                hint="run the test itself with pytest: it replays its saved schedules first",
+            )
 
     def _fixtures(self) -> list[str]:
         parameters = inspect.signature(self._function).parameters

@@ -1,0 +1,149 @@
+"""What a profile holds, where it comes from, and in what it exceeds an earlier one."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import msgspec
+
+from ordeal._base.formatting import JSON_SCHEMA_VERSION, counted, one_line
+from ordeal._base.interpreter import answer_of
+from ordeal._base.limits import GRACE_SECONDS, INPUT_BYTES_MAX
+from ordeal._base.regular_file import read_regular
+from ordeal._base.trace_file import versions_now
+from ordeal._engine.execution.class_path import is_trusted
+from ordeal._tools.profile.growth import SHAPES, Growth
+from ordeal.errors import ConfigError
+
+
+class StepFigures(msgspec.Struct):
+    """What all calls of one step did; ``latency`` is p50, p90 and p99 of the simulated seconds that one took.
+
+    There are only the ``calls`` where the same runs, made again, do something else.
+    """
+
+    calls: int = 0
+    instructions: int | None = None
+    allocations: int | None = None
+    latency: tuple[float, float, float] | None = None
+    growth: Growth = Growth()
+
+
+class Leak(msgspec.Struct, frozen=True):
+    """Objects that the same runs leave behind each time: where they are made, how many, and how large they are."""
+
+    place: str
+    objects: int
+    bytes: int
+
+
+class TestProfile(msgspec.Struct):
+    """The figures of one class or simulated test.
+
+    Attributes:
+        events: what the simulated loops did: callbacks, timers and steps of tasks.
+        messages: what was sent over the simulated network.
+        leaks: None where nobody asked.
+        error: why there are no figures, with a ``hint``.
+    """
+
+    __test__ = False
+
+    test: str
+    runs: int = 0
+    steps: int = 0
+    events: int = 0
+    messages: int = 0
+    figures: dict[str, StepFigures] = {}
+    leaks: list[Leak] | None = None
+    error: str = ""
+    hint: str = ""
+
+
+class ProfileReport(msgspec.Struct):
+    """A report of ``ordeal profile``, which is also the baseline of a later one."""
+
+    profiles: list[TestProfile]
+    findings: list[str] = []
+    versions: dict[str, str] = msgspec.field(default_factory=versions_now)
+    schema_version: int = JSON_SCHEMA_VERSION
+    tool: str = "profile"
+
+
+def measured(test: str, *, trace: str, runs: int, seed: int, memory: bool, seconds: float) -> TestProfile:
+    """Return the profile of a class or a simulated test, or of the ``trace`` of one; it runs in another process."""
+    request = {"test": test, "trace": trace, "runs": runs, "seed": seed, "memory": memory, "trusted": is_trusted(test)}
+    # What is ordered by hashes has the same order each time.
+    environment = {**os.environ, "PYTHONHASHSEED": "0"}
+    try:
+        data = answer_of(
+            "ordeal._tools.profile.child",
+            request,
+            seconds=seconds + GRACE_SECONDS,
+            bytes_max=INPUT_BYTES_MAX,
+            folder=Path.cwd(),
+            environment=environment,
+        )
+        return msgspec.json.decode(data, type=TestProfile)
+    except (OSError, ValueError) as error:
+        return TestProfile(test, error=one_line(str(error)), hint=f"`ordeal explore {test}` shows what ends it")
+
+
+def read_baseline(path: str) -> ProfileReport:
+    """Return an earlier report.
+
+    Raises:
+        ConfigError: there is none, or its figures come from other versions of Python or Hypothesis.
+    """
+    name, hint = one_line(path), "name a file that `ordeal profile --json` printed"
+    try:
+        found = msgspec.json.decode(read_regular(Path(path), INPUT_BYTES_MAX), type=ProfileReport)
+    except OSError as error:
+        raise ConfigError(f"cannot read the baseline {name}: {error.strerror or error}", hint=hint) from None
+    except (msgspec.MsgspecError, RecursionError):
+        found = None
+    if found is None or found.tool != "profile":
+        raise ConfigError(f"{name} is not a report of `ordeal profile`", hint=hint)
+    now = versions_now()
+    if other := [each for each in ("python", "hypothesis") if found.versions.get(each) != now.get(each)]:
+        message = f"the baseline {name} was made with another {' and '.join(other)}"
+        raise ConfigError(message, hint="make it again: instructions differ between versions")
+    return found
+
+
+def findings(now: TestProfile, before: TestProfile | None, *, budget: float, slowest: str) -> Iterator[str]:
+    """Yield what is wrong with a profile: errors, leaks, fast growth, and what exceeds an earlier one by ``budget`` %.
+
+    Growth that was there before is no finding.
+    """
+    if now.error:
+        yield f"{now.test}: {now.error}"
+    for leak in now.leaks or ():
+        what = f"{counted(leak.objects, 'object')} ({leak.bytes:,} bytes)"
+        yield f"{now.test}: the same runs leave {what} behind each time, made at {leak.place}"
+    known = before.figures if before is not None else {}
+    # Another number of calls is another sequence of steps, of which nothing can be said.
+    same = before is not None and {*known} == {*now.figures}
+    for name, figures in now.figures.items():
+        old = known.get(name)
+        grows, allowed = ((*SHAPES,).index(each) if each else -1 for each in (figures.growth.name, slowest))
+        if grows > allowed and (old is None or old.growth.name != figures.growth.name):
+            yield f"{now.test}: `{name}` is {figures.growth.name} in {figures.growth.of}"
+        if not same or old is None:
+            continue
+        for what in ("instructions", "allocations"):
+            least, most = getattr(old, what), getattr(figures, what)
+            if most is not None and least is not None and most > least * (1 + budget / 100):
+                yield f"{now.test}: `{name}` takes {most:,} {what}, {least:,} before"
+        if old.latency and figures.latency and figures.latency[-1] > old.latency[-1] * (1 + budget / 100):
+            yield f"{now.test}: `{name}` takes {figures.latency[-1]:g} simulated s at p99, {old.latency[-1]:g} before"
+
+
+def unlike(now: Sequence[TestProfile], before: ProfileReport) -> Iterator[str]:
+    """Yield the tests that an earlier report cannot judge: it lacks them, or they had other steps."""
+    known = {each.test: {*each.figures} for each in before.profiles}
+    for each in now:
+        if not each.error and known.get(each.test) != {*each.figures}:
+            yield each.test

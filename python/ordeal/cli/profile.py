@@ -1,0 +1,97 @@
+"""``ordeal profile``: what the steps of a test cost, in figures that no clock decides."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+from ordeal._base.formatting import counted
+from ordeal._base.trace_file import Trace
+from ordeal._engine.execution.class_path import split_class_path, trust, trust_settings
+from ordeal._engine.seed_corpus.lookup import find_failure
+from ordeal._report.formats.document import line
+from ordeal._tools.profile.figures import ProfileReport, TestProfile, findings, measured, read_baseline, unlike
+from ordeal.cli import terminal
+from ordeal.cli.folders import corpus_folders, traces_folders
+from ordeal.config.flags import ProfileFlags
+from ordeal.config.options import DEFAULT_PATH
+from ordeal.config.settings_file import load_config
+from ordeal.errors import FOUND, WRONG_USE, ConfigError
+
+
+def run(flags: ProfileFlags) -> int:
+    """Measure, and return 1 if a budget does not hold, 2 if a test cannot run."""
+    trust_settings(Path(DEFAULT_PATH))
+    baseline = None if flags.baseline is None else read_baseline(flags.baseline)
+    report = ProfileReport([])
+    subjects = _subjects(flags)
+    for test, trace in subjects:
+        terminal.say(f"Profiling {test} ...")
+        made = measured(
+            test, trace=trace, runs=flags.runs, seed=flags.seed, memory=flags.memory, seconds=flags.max_time
+        )
+        if made.error and len(subjects) == 1:
+            raise ConfigError(f"`{test}` cannot be profiled: {made.error}", hint=made.hint)
+        before = next((each for each in baseline.profiles if each.test == test), None) if baseline else None
+        report.profiles.append(made)
+        report.findings += findings(made, before, budget=flags.budget, slowest=flags.growth)
+        if not flags.json:
+            terminal.write(_shown(made))
+    if baseline is not None:
+        for test in unlike(report.profiles, baseline):
+            terminal.say(line(f"not compared, as the baseline has other steps: {test}"))
+    if flags.json:
+        terminal.write(msgspec.json.format(msgspec.json.encode(report), indent=2).decode() + "\n")
+    else:
+        terminal.write("".join(f"{line(each)}\n" for each in report.findings) or "nothing exceeds its budget\n")
+        terminal.say(f"CPU time depends on the computer: `py-spy record -o profile.svg -- {_again(flags)}`")
+    if any(each.error for each in report.profiles):
+        return WRONG_USE
+    return FOUND if report.findings else 0
+
+
+def _subjects(flags: ProfileFlags) -> list[tuple[str, str]]:
+    """Return each test with the text of its trace; empty for random runs."""
+    if not flags.tests:
+        return [(each.class_path, "") for each in load_config(flags.config).tests]
+    found = []
+    for name in flags.tests:
+        if ":" in name and not Path(name).exists():
+            split_class_path(name)
+            trust(name)
+            found.append((name, ""))
+        else:
+            trace = Trace.load(find_failure(name, traces_folders(), corpus_folders()))
+            found.append((trace.test_class, trace.to_json().decode()))
+    return found
+
+
+def _again(flags: ProfileFlags) -> str:
+    """Return a command that makes the runs without counting."""
+    name = flags.tests[0] if flags.tests else load_config(flags.config).tests[0].class_path
+    if ":" not in name or Path(name).exists():
+        return f"ordeal replay {name}"
+    return f"ordeal explore {name} --in-process"
+
+
+def _shown(made: TestProfile) -> str:
+    runs = counted(made.runs, "run")
+    if made.error:
+        return line(f"{made.test}: {made.error}") + "\n\n"
+    if made.leaks is not None:
+        return line(f"{made.test}: {runs}, {counted(len(made.leaks), 'leak')}") + "\n\n"
+    simulated = [f"{made.events:,} events", f"{made.messages:,} messages"] if made.events else []
+    lines = [line(f"{made.test}: {', '.join([runs, f'{made.steps:,} steps', *simulated])}")]
+    has_latency = any(each.latency for each in made.figures.values())
+    rows = [("step", "calls", "instructions", "allocations", *(("p50 s", "p99 s") if has_latency else ()), "growth")]
+    for name, each in sorted(made.figures.items(), key=lambda pair: -(pair[1].instructions or 0)):
+        latency = tuple(f"{each.latency[at]:g}" if each.latency else "" for at in (0, 2)) if has_latency else ()
+        growth = f"{each.growth.name} in {each.growth.of}" if each.growth.name else ""
+        counts = ("varies" if count is None else f"{count:,}" for count in (each.instructions, each.allocations))
+        rows.append((line(name), f"{each.calls:,}", *counts, *latency, growth))
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for first, *middle, last in rows:
+        cells = [f"{cell:>{width}}" for cell, width in zip(middle, widths[1:-1], strict=True)]
+        lines.append(f"  {first:{widths[0]}}  {'  '.join(cells)}  {line(last)}".rstrip())
+    return "\n".join(lines) + "\n\n"
