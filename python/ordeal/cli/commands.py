@@ -341,10 +341,11 @@ def mutate() -> None:
     that pytest finds; with `--with machines`, recorded runs of the machines in ordeal.toml judge instead. The broken
     code is only in memory: no file of the program changes.
 
-    These commands work with the last run, which .ordeal/mutate keeps. `ordeal mutate show ID` prints a mutant, and
-    `accept ID` notes that no test needs to notice it. `rerun` judges the survivors again. `report FORMAT` writes a
-    report: html, md, junit, sarif, github, badge or json. `kill ID` searches for a run in which a machine of
-    ordeal.toml notices a survivor, and writes it as a test; `kill` does so for all survivors.
+    These commands work with the last run, which .ordeal/mutate keeps. `ordeal mutate show ID` prints a mutant,
+    `apply ID` writes it into the program, and `accept ID` notes that no test needs to notice it. `rerun` judges the
+    survivors again. `report FORMAT` writes a report: html, md, junit, sarif, github, badge or json. `kill ID` searches
+    for a run in which a machine of ordeal.toml notices a survivor, and writes it as a test; `kill` does so for all
+    survivors.
     """
 
 

@@ -1,4 +1,4 @@
-"""The verbs of ``ordeal mutate`` that judge no new mutant: show, accept, report and rerun."""
+"""The verbs of ``ordeal mutate`` that judge no new mutant: show, apply, accept, report and rerun."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from ordeal._base.formatting import one_line
+from ordeal._base.git import ended
 from ordeal._base.trace_file import write_atomically
 from ordeal._report.mutation import difference, survivor_text
 from ordeal._report.mutation_files import FORMATS
 from ordeal._tools.mutation.accepted import accept
-from ordeal._tools.mutation.mutants import CHIMP, Mutant
+from ordeal._tools.mutation.mutants import CHIMP, Mutant, mutants_of
 from ordeal._tools.mutation.saved import Saved, load
 from ordeal._tools.mutation.source import Source
 from ordeal.cli import terminal
@@ -52,6 +53,38 @@ def _show(saved: Saved, word: str, _given: Mapping[str, Any]) -> int:
             terminal.write(f"  {what}: {one_line(described)}\n")
     for name in verdict.covering if verdict.word == "survived" else ():
         terminal.write(f"  runs it: {one_line(name)}\n")
+    return 0
+
+
+def _apply(saved: Saved, word: str, _given: Mapping[str, Any]) -> int:
+    mutant = saved.one(word).mutant
+    source = source_of(mutant)
+    if not source.path.resolve().is_relative_to(Path.cwd().resolve()):
+        raise ConfigError(f"{one_line(mutant.shown)} is not below this folder", hint="apply it in its own project")
+    # The record of a run may come with a project, from anybody.
+    made = {(each.start, each.end, each.replacement) for each in mutants_of(source, [mutant.operator])}
+    if (mutant.start, mutant.end, mutant.replacement) not in made:
+        raise ConfigError(
+            one_line(f"the record of the last run is not of ordeal: {mutant.shown} has no mutant {mutant.id}"),
+            hint="run `ordeal mutate` again",
+        )
+    path = source.path.resolve()
+    done = ended(path.parent, "status", "--porcelain", "--ignored", "--", str(path))
+    if done.returncode or done.stdout.strip():
+        raise ConfigError(
+            f"{source.shown} differs from what git holds", hint="commit it first, so that the mutant can be undone"
+        )
+    try:
+        mark = source.path.read_bytes().removesuffix(source.text)
+        source.path.write_bytes(mark + mutant.applied(source.text))
+    except OSError as error:
+        raise ConfigError(
+            f"{mutant.shown} cannot be written: {error.strerror}", hint="check who may write it"
+        ) from None
+    terminal.write(
+        one_line(f"{mutant.shown} holds mutant {mutant.id} now; `git checkout {mutant.shown}` takes it back")
+    )
+    terminal.write("\n")
     return 0
 
 
@@ -134,6 +167,7 @@ def left_open(saved: Saved | None) -> set[str]:
 _OPEN = ("survived", "uncovered", "not run")
 VERBS: dict[str, Callable[[Saved, str, Mapping[str, Any]], int]] = {
     "show": _show,
+    "apply": _apply,
     "accept": _accept,
     "report": _report,
 }

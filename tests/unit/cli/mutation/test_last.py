@@ -1,12 +1,14 @@
-"""``ordeal mutate show``, ``accept`` and ``report``, with mutants that a run has kept."""
+"""``ordeal mutate show``, ``apply``, ``accept`` and ``report``, with mutants that a run has kept."""
 
 from __future__ import annotations
 
 import json
 import os
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -32,6 +34,10 @@ def ids(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return [mutant.id for mutant in mutants]
 
 
+def git(*words: str) -> None:
+    subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@b", *words], check=True, capture_output=True)
+
+
 def test_one_is_shown_by_the_beginning_of_its_id(run: Run, ids: list[str]) -> None:
     code, out, _ = run("mutate", "show", ids[1][:8])
     assert code == 0
@@ -39,17 +45,49 @@ def test_one_is_shown_by_the_beginning_of_its_id(run: Run, ids: list[str]) -> No
     assert "  -     return age >= 18\n  +     return age > 18\n" in out
 
 
-@pytest.mark.parametrize("path", ["pipe.py", "a\0b.py"])
-def test_the_record_of_a_stranger_is_refused(run: Run, ids: list[str], path: str) -> None:
+def test_one_is_applied_only_where_git_can_take_it_back(run: Run, ids: list[str]) -> None:
+    assert run("mutate", "apply", ids[1])[0] == 2
+    git("init", "-q")
+    git("add", "shop.py")
+    assert run("mutate", "apply", ids[1])[0] == 2
+    git("commit", "-qm", "first")
+    assert Path("shop.py").read_text() == TEXT
+    assert run("mutate", "apply", ids[1])[0] == 0
+    assert Path("shop.py").read_text() == TEXT.replace(">=", ">")
+    code, _, err = run("mutate", "apply", ids[1])
+    assert (code, "has changed since the last run" in err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    "harm",
+    [
+        {"shown": "../other/victim.py", "start": 0, "end": 0, "original": ""},
+        {"shown": "link.py", "start": 0, "end": 0, "original": ""},
+        {"replacement": "__import__('os').system('id')"},
+        {"start": 0, "end": 0, "original": "", "replacement": "import os\n"},
+        {"operator": "none of ours"},
+        {"shown": "pipe.py"},
+        {"shown": "a\0b.py"},
+    ],
+)
+def test_nothing_is_applied_but_a_mutant_of_this_project(
+    run: Run, ids: list[str], harm: dict[str, Any], tmp_path: Path
+) -> None:
+    victim = tmp_path.with_name("other") / "victim.py"
+    victim.parent.mkdir(exist_ok=True)
+    victim.write_text("x = 1\n")
+    Path("link.py").symlink_to(victim)
     os.mkfifo("pipe.py")
+    git("init", "-q")
+    git("add", "shop.py")
+    git("commit", "-qm", "first")
     record = Path(".ordeal/mutate/last.json")
     kept = json.loads(record.read_bytes())
-    kept["kept"][1]["verdict"]["mutant"]["shown"] = path
+    kept["kept"][1]["verdict"]["mutant"].update(harm)
     record.write_text(json.dumps(kept))
-    code, out, err = run("mutate", "show", ids[1])
+    code, out, err = run("mutate", "apply", ids[1])
     assert (code, out, err[:7], "made a mistake" in err) == (2, "", "error: ", False)
-    Path("shop.py").write_text(TEXT.replace(">=", "!="))
-    assert "has changed since the last run" in run("mutate", "show", ids[2])[2]
+    assert (victim.read_text(), Path("shop.py").read_text()) == ("x = 1\n", TEXT)
 
 
 def test_one_is_accepted_with_a_reason_and_then_not_listed(run: Run, ids: list[str]) -> None:
