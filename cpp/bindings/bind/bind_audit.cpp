@@ -2,7 +2,7 @@
 // leave the process. In a worker, it notes the files and addresses that other workers may use as well.
 //
 // The interpreter has no way to remove an audit hook, so there is one for each process, installed when it is first
-// needed. While nobody wants it, it costs two loads and two branches an event.
+// needed. While it is not needed, it costs two loads and two branches per event.
 #include <fcntl.h>
 
 #include <array>
@@ -53,7 +53,7 @@ constexpr std::array<std::string_view, 11> kFenced = {
 };
 
 // Whether the arguments of "open" say that what is in the file may be replaced. Lines that are appended, as to a log,
-// do not disturb others; a file that must not exist before is nobody else's.
+// do not disturb others; a file that must not exist before belongs to this process.
 bool replaces_content(PyObject* arguments) {
   if (PyTuple_GET_SIZE(arguments) < 3 || !PyLong_Check(PyTuple_GET_ITEM(arguments, 2))) {
     return false;

@@ -38,7 +38,7 @@ PyTypeObject* enabled_flag_type() {
 
 const EnabledFlag* flag_of(const py::object& enabled) {
   if (Py_TYPE(enabled.ptr()) != enabled_flag_type()) {
-    throw py::type_error("`enabled` is no EnabledFlag");
+    throw py::type_error("`enabled` is not an EnabledFlag");
   }
   return reinterpret_cast<const EnabledFlag*>(enabled.ptr());
 }

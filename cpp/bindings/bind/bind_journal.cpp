@@ -46,7 +46,7 @@ JournalRecord read(const py::object& memory, const std::tuple<std::uint32_t, std
 }  // namespace
 
 void bind_journal(py::module_& m) {
-  // Whoever forks, and however: what comes out of it is not the process that the journal is of.
+  // However a process forks, the child is not the process that the journal describes.
   static const int kRegistered = pthread_atfork(nullptr, nullptr, [] { Journal::forked(); });
   if (kRegistered != 0) {
     throw Error("fork handlers could not be registered");

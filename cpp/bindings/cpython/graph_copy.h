@@ -28,8 +28,8 @@ namespace ordeal::bindings {
 // A weak reference leads to the copy of its object if that is part of the graph, otherwise to the object itself.
 // copy.deepcopy has them all lead to the original, which then lives in two states, or is gone.
 //
-// Where copy.deepcopy refuses: a lock that nobody holds is copied as another one, and a module that is imported is its
-// own copy.
+// Where copy.deepcopy refuses: a lock that is free is copied as another one, and a module that is imported is its own
+// copy.
 class GraphCopy {
  public:
   // `memo` is the one of copy.deepcopy: copies by the ids of originals. Objects in it are not copied again. New copies

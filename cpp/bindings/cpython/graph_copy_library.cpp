@@ -84,8 +84,7 @@ py::object GraphCopy::copy_ordered_dict(PyObject* original) {
   return copied;
 }
 
-// A lock that nobody holds has no state: another one is as good. One that is held belongs to a thread, which no copy
-// takes along.
+// A free lock has no state: another one is as good. One that is held belongs to a thread, which no copy takes along.
 py::object GraphCopy::copy_lock(PyObject* original, const ObjectShape& shape) {
   if (is_held(original, shape.function.is(borrowed(reinterpret_cast<PyObject*>(Py_TYPE(original)))))) {
     const py::object error = py::module_::import("copy").attr("Error");
@@ -108,7 +107,7 @@ py::object GraphCopy::copy_counter(PyObject* original, const ObjectShape& shape)
   return copied;
 }
 
-// What the interpreter has imported is there once, whoever holds it.
+// An imported module exists once.
 py::object GraphCopy::copy_module(PyObject* original, const ObjectShape& shape) {
   const auto name = py::getattr(original, "__name__", py::none());
   PyObject* const imported = PyDict_GetItemWithError(PyImport_GetModuleDict(), name.ptr());

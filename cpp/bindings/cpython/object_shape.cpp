@@ -141,7 +141,7 @@ constexpr std::array<std::pair<const char*, const char*>, 5> kImmutable{{{"datet
                                                                          {"uuid", "UUID"}}};
 // The same if their time zone is.
 constexpr std::array<std::pair<const char*, const char*>, 2> kZoned{{{"datetime", "datetime"}, {"datetime", "time"}}};
-// What they hold goes when nobody else has it.
+// Their content disappears with its last other reference.
 constexpr std::array<std::pair<const char*, const char*>, 3> kWeakHolders{
     {{"weakref", "WeakSet"}, {"weakref", "WeakKeyDictionary"}, {"weakref", "WeakValueDictionary"}}};
 
@@ -175,7 +175,7 @@ PyObject* counter_type() {
   return kType;
 }
 
-// Types made in C, such as generators, refuse to be copied in words of their own.
+// Types made in C, such as generators, refuse to be copied with their own message.
 bool has_finalizer(PyTypeObject* type) {
   const py::object finalizer = find_in_bases(type, "__del__");
   return finalizer && Py_TYPE(finalizer.ptr()) != &PyWrapperDescr_Type;

@@ -6,11 +6,11 @@
 namespace ordeal::bindings {
 
 // Has calls of `function`, a Python function whose one free variable is what its body calls with all its arguments, go
-// straight to that. The function stays what it is for everybody who looks at it. Raises TypeError for another function.
+// straight to that. The function looks unchanged to the program. Raises TypeError for another function.
 void call_directly(const py::function& function);
 
-// What a fault does in each call that meets it; see CallFault in faults/fault.py, which does the same for functions of
-// other kinds. What is None is left out.
+// What a fault does in each call that meets it; see CallFault in faults/call_faults.py, which does the same for
+// functions of other kinds. What is None is left out.
 struct Strike {
   py::object fault_switch;
   py::object original;     // called with the arguments

@@ -156,7 +156,7 @@ void PatchSite::remove(const py::object& layer, py::object function) {
 
 bool PatchSite::can_put_on(const py::object& layer) const {
   if (layers_.empty()) {
-    // Another site of the same attribute may have layers while somebody has put the original back.
+    // Another site of the same attribute may have layers although the program has put the original back.
     return held() == original.ptr() && PyDict_GetItemWithError(sites_.ptr(), key_.ptr()) == nullptr &&
            PyErr_Occurred() == nullptr && find(layer.ptr(), nullptr) != nullptr;
   }

@@ -380,7 +380,7 @@ py::object StepLoop::draw(const StepArgument& argument) {
 py::object StepLoop::draw_from_bundle(const StepArgument& argument) {
   PyObject* const references = store_.references(argument.bundle);
   if (references == nullptr || PyList_GET_SIZE(references) == 0) {
-    // It says why the run is over.
+    // Python raises the reason why the run is over.
     return owned(PyObject_CallOneArg(argument.draw.ptr(), run_->context.ptr()));
   }
   const Py_ssize_t size = PyList_GET_SIZE(references);

@@ -8,7 +8,7 @@
 namespace ordeal::bindings {
 namespace {
 
-// No name: to compare it at each turn would take a tenth of the turn, and nobody else is handed this capsule.
+// No name: to compare it at each turn would take a tenth of the turn, and no other code gets this capsule.
 constexpr const char* kCapsule = nullptr;
 
 struct Turns {

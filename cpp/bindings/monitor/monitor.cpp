@@ -199,7 +199,7 @@ void Monitor::arm() {
   restart_events();
 }
 
-// The loop of a thread that an import started is never entered again, so no event at its entry would tell of it.
+// The loop of a thread that an import started is never entered again, so no event at its entry would report it.
 void Monitor::adopt_running() {
   const auto own = PyThread_get_thread_ident();
   const auto frames = py::module_::import("sys").attr("_current_frames")().cast<py::dict>();
@@ -223,7 +223,7 @@ void Monitor::restart_events() {
   references_.monitoring.attr("restart_events")();
 }
 
-// A monitor that goes on from the state of another knows no more than this.
+// A monitor that resumes from the state of another knows no more than this.
 bool Monitor::is_any_silent() const {
   const auto lock = lock_.hold();
   const auto is_silent = [](const auto& code) {

@@ -55,7 +55,7 @@ struct KnownFacts : LoopFacts {
 void set_loop_facts(LoopFacts given);
 const KnownFacts& loop_facts() noexcept;
 
-// What a handle is, for as long as it runs: whoever cancels it meanwhile empties it.
+// A copy of a handle while it runs: a cancellation meanwhile empties the handle.
 struct LoopCallback {
   py::object function;
   py::object arguments;

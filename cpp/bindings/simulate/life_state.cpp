@@ -68,7 +68,7 @@ py::object clock_state_type() {
 LifeState& life_state_of(PyObject* life) {
   static PyObject* const kType = life_state_type().release().ptr();
   if (!is_of(life, kType)) {
-    throw py::type_error("what a callback belongs to is no life of a node");
+    throw py::type_error("a callback does not belong to a life of a node");
   }
   return as_life(life);
 }

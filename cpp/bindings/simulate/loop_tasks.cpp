@@ -253,7 +253,7 @@ bool is_waiting(const TaskState& state) {
   return !is_set(state.life) || !holds(attribute(state.life, task_names().is_dead));
 }
 
-// An error of asyncio's own tasks that nobody has asked for, or will: its flag says so at once.
+// An error of asyncio's own tasks that was never retrieved: its flag says so at once.
 bool is_unhandled(const TaskState& state) {
   const bool is_ours = static_cast<bool>(known_record(state.task));
   if (is_ours && !holds(attribute(state.task, task_names().log_traceback))) {
@@ -312,7 +312,7 @@ py::object record_of(PyObject* loop, PyObject* task) {
     record = called(loop, task_names().record_of, task);
   }
   if (PyObject_TypeCheck(record.ptr(), reinterpret_cast<PyTypeObject*>(task_state_type().ptr())) == 0) {
-    throw py::type_error("the record of a task is no TaskState");
+    throw py::type_error("the record of a task is not a TaskState");
   }
   return record;
 }

@@ -24,7 +24,7 @@ py::object running_task(PyObject* loop);
 // The tasks that have not ended and may still do so.
 py::object waiting_tasks(PyObject* loop);
 
-// The first task that ended with an error that nobody asked for; None if there is none.
+// The first task that ended with an error that was never retrieved; None if there is none.
 py::object unhandled_task(PyObject* loop);
 
 void part_all(PyObject* loop);

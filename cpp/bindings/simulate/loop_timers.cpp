@@ -36,7 +36,7 @@ const ClockNames& clock_names() {
   return *kNames;
 }
 
-// Who runs now: the present task, or the loop.
+// The actor that runs now: the present task, or the loop.
 py::object actor_of(PyObject* self) {
   const py::object task = running_task(self);
   if (!task) {
@@ -110,7 +110,7 @@ void move_to(ReadyQueue& queue, double moment) {
   }
 }
 
-// Skips to the next timer that is still wanted. What is not as usual is left to the Python code of the loop.
+// Skips to the next timer that is still wanted. Unusual cases are left to the Python code of the loop.
 void pass_time(PyObject* self) {
   ReadyQueue& queue = queue_of(self);
   if (queue.has_cancels != 0 && called(queue.interruptions, clock_names().strike_idle).is(py::bool_(true))) {

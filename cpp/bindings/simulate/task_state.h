@@ -7,7 +7,7 @@ namespace ordeal::bindings {
 
 struct TaskState {
   PyObject_HEAD unsigned long long key;  // of the task in labels
-  unsigned long long role;               // the same for all tasks of its name, where somebody wants to know
+  unsigned long long role;               // the same for all tasks of its name, if it is needed
   long long waits;                       // how often it was suspended
   PyObject* task;
   PyObject* name;

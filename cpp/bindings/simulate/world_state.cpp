@@ -80,7 +80,7 @@ void for_each_pair(PyObject* pairs, const auto& look) {
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(kept.ptr()); ++i) {
     PyObject* const pair = PyTuple_GET_ITEM(kept.ptr(), i);
     if (PyTuple_CheckExact(pair) == 0 || PyTuple_GET_SIZE(pair) != 2) {
-      throw py::type_error("a condition is no pair");
+      throw py::type_error("a condition is not a pair");
     }
     look(pair, PyTuple_GET_ITEM(pair, 0), PyTuple_GET_ITEM(pair, 1));
   }

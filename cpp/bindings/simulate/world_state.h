@@ -7,7 +7,7 @@ namespace ordeal::bindings {
 
 struct WorldState {
   PyObject_HEAD PyObject* always;  // a tuple of (name, condition): what must be true
-  PyObject* waits;                 // a tuple of (condition, future): what somebody waits for
+  PyObject* waits;                 // a tuple of (condition, future): what coroutines wait for
   char is_asking;
 };
 

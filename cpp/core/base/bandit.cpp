@@ -31,7 +31,7 @@ bool is_allowed(std::uint32_t allowed, std::size_t arm) noexcept { return ((allo
 
 }  // namespace
 
-// The shares are parts of a whole, so a floor is a share of all draws whichever arms are allowed.
+// The shares are parts of a whole, so a floor is a share of all draws no matter which arms are allowed.
 Bandit::Bandit(std::span<const BanditArm> arms) : arms_(arms.begin(), arms.end()) {
   ORDEAL_CHECK(!arms_.empty() && arms_.size() <= kArmsMax, "arms=" << arms_.size());
   const auto add_share = [](std::uint32_t total, const BanditArm& arm) { return total + arm.share; };

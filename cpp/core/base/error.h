@@ -1,6 +1,6 @@
 // Errors of the core's callers. Each message names the value and the allowed range.
 //
-// Mistakes of ours are no errors: they break a check (check.h). So code that catches an Error may show its text to the
+// Mistakes of ours are not errors: they break a check (check.h). So code that catches an Error may show its text to the
 // user and continue.
 #pragma once
 

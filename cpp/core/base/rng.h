@@ -33,7 +33,6 @@ constexpr std::uint64_t hash_bytes(std::string_view bytes, std::uint64_t seed = 
 // xoshiro256** 1.0 (Blackman and Vigna 2018). Thread-compatible: one owner draws at a time. The state is four words, so
 // that a session can save and restore it. A generator is cheap to copy (32 bytes). Code whose draws must not shift
 // others takes its own stream() instead of a shared generator.
-// own instead of drawing from one that others use.
 class Rng {
  public:
   using State = std::array<std::uint64_t, 4>;

@@ -1,4 +1,4 @@
-// What threads share without a lock, and a lock that costs nothing until they do.
+// Values that threads share without a lock, and a lock that costs nothing until they do.
 #pragma once
 
 #include <atomic>
@@ -10,8 +10,8 @@
 
 namespace ordeal {
 
-// A value that any thread may read while another writes it. Whoever reads it also sees what was written before it. An
-// update from two threads at once may be lost.
+// A value that any thread may read while another writes it. A reader also sees everything that was written before it.
+// An update from two threads at once may be lost.
 template <typename T>
 class Shared {
  public:

@@ -36,7 +36,7 @@ class Cmplog {
   // An edit that brought nothing is tried again in another run, but only this often.
   static constexpr std::uint8_t kTriesMax = 2;
   static constexpr std::size_t kQueueMax = 128;
-  // So much the tapes of the queue take together, in bytes: what a rule draws may be large.
+  // The limit of all tapes in the queue together, in bytes: what a rule draws may be large.
   static constexpr std::size_t kBytesMax = std::size_t{64} << 20U;
   static constexpr std::size_t kTriedMax = std::size_t{1} << 16U;
 

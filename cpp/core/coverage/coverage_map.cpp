@@ -120,7 +120,7 @@ void CoverageMap::end_run() noexcept {
   ORDEAL_DCHECK(unshared_.empty() || others_ != nullptr, "nobody is there to share edges with");
   runs_sampled_ += Sampled(sampled_).any() ? 1U : 0U;
   ++run_;
-  // Not before: if a run ends its process, nobody learns how it reached them.
+  // Not before: if a run ends its process, how it reached them is lost.
   for (const std::uint32_t id : unshared_) {
     others_->insert(keys_[id]);
   }

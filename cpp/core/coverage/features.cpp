@@ -19,8 +19,8 @@ constexpr std::array<std::string_view, kFeatureKinds> kNames{
     "edge",     "hit count", "edge of rule", "rule pair", "bundle size", "bundle pair", "state hash",
     "distance", "target",    "event",        "task step", "task order",  "decision",    "magnitude"};
 
-// By kind, in sixteenths of a new edge. A distance and a target have their own energy, see Session::keep(). There are
-// orders and decisions are so frequent that with the weight of a task's step they would hide how far tasks came.
+// By kind, in sixteenths of a new edge. A distance and a target have their own energy, see Learning::keep(). Orders and
+// decisions are so frequent that with the weight of a task's step they would hide how far tasks came.
 constexpr std::array<std::uint32_t, kFeatureKinds> kWeights{
     Features::kWeightOfEdge,  // edge
     2,                        // hit count

@@ -26,7 +26,7 @@ enum class FeatureKind : std::uint8_t {
   kTarget,      // a value of hypothesis.target() higher than before
   kEvent,       // a label of hypothesis.event()
   kTaskStep,    // how far a task of a simulation came
-  kTaskOrder,   // whose step followed on whose
+  kTaskOrder,   // which task's step followed which
   kDecision,    // what the simulation decided, and where
   kMagnitude,   // a number or a collection of the machine's state that is larger than ever before
 };

@@ -25,7 +25,7 @@ SharedEdges::SharedEdges(std::span<std::byte> memory) {
                       std::to_string(kDefaultBytes) + " to " + std::to_string(kBytesMax));
   }
   if (std::bit_cast<std::uintptr_t>(memory.data()) % kAlignment != 0) {
-    throw ConfigError("a set of shared edges begins at an address that is no multiple of " +
+    throw ConfigError("a set of shared edges begins at an address that is not a multiple of " +
                       std::to_string(kAlignment));
   }
   places_ = {reinterpret_cast<std::uint64_t*>(memory.data()), std::bit_floor(memory.size() / sizeof(std::uint64_t))};

@@ -117,9 +117,9 @@ class ChoiceSource {
       notes_->constraints.back().second.selects = true;
     }
   }
-  // Whether spans are noted: otherwise nobody needs to say where they begin and end.
+  // Whether spans are noted: otherwise callers need not say where they begin and end.
   [[nodiscard]] bool notes_spans() const noexcept { return notes_ != nullptr; }
-  // The choices that were made since there were `begin` of them are a span.
+  // The choices from number `begin` on are a span.
   void end_span(std::size_t begin) {
     if (notes_ != nullptr && begin < out_->choice_count()) {
       notes_->spans.push_back({static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(out_->choice_count())});

@@ -25,7 +25,7 @@ void Redraw::begin() {
   repeated_.begin_argument(0);
 }
 
-// The first repetition turns the draws into the record; later ones read that record again, whatever was drawn in
+// The first repetition turns the draws into the record; later ones read that record again, no matter what was drawn in
 // between.
 void Redraw::repeat() {
   if (source_.is_live() || made_.empty()) {

@@ -15,14 +15,14 @@ std::size_t choices_used(const Tape& realized, const TapeStep& step, std::uint32
   return found == arguments.end() ? 0 : realized.choices(*found).size();
 }
 
-// `faults_on` is empty where nobody asks for it.
+// `faults_on` is empty where it is not needed.
 void note_switch(std::vector<bool>& faults_on, NextKind kind, std::uint32_t target) {
   if (target < faults_on.size() && (kind == NextKind::kFaultOn || kind == NextKind::kFaultOff)) {
     faults_on[target] = kind == NextKind::kFaultOn;
   }
 }
 
-// One that no step of either tape has.
+// An origin that no step of either tape has.
 std::uint32_t next_origin(const Tape& recorded, const Tape& realized) {
   const std::uint32_t last = recorded.empty() ? 0 : std::ranges::max(recorded.steps(), {}, &TapeStep::origin).origin;
   return last + 1 + static_cast<std::uint32_t>(realized.size());

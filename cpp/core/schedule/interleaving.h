@@ -1,5 +1,5 @@
-// What is special about the order in which one run did things, as numbers that are the same in every process: which
-// step of one task came right after which of another, and what struck where. Knows nothing of event loops or threads.
+// The features of the order in which one run did things, as numbers that are the same in every process: which step of
+// one task came right after which of another, and what struck where. Knows nothing of event loops or threads.
 //
 // That two or three steps in a certain order suffice for most concurrency bugs is from Burckhardt et al., "A Randomized
 // Scheduler with Probabilistic Guarantees of Finding Bugs" (ASPLOS 2010): so pairs and triples of actors are features.
@@ -14,10 +14,10 @@
 
 namespace ordeal {
 
-// What a feature says, from what takes the most to bring about.
+// The meaning of a feature, the hardest to reach first.
 enum class FeatureLevel : std::uint8_t {
-  kReach,   // someone came as far as this step of theirs
-  kOrder,   // whose step followed on whose
+  kReach,   // an actor came as far as this step of its own
+  kOrder,   // which actor's step followed which
   kStrike,  // what was decided at a place
 };
 inline constexpr std::size_t kFeatureLevels = 3;

@@ -13,7 +13,7 @@ constexpr std::uint64_t kGolden = 0x9E3779B97F4A7C15ULL;
 // The rarest that a kind of decision is drawn, in powers of two.
 constexpr std::uint64_t kRarest = 6;
 constexpr unsigned kWord = 32;
-// How much more often what a run meets seldom happens, and its share at most: three quarters.
+// The factor by which rare events are made more frequent, and their largest share: three quarters.
 constexpr std::uint64_t kEvenly = 16;
 constexpr std::uint64_t kOftenest = 3ULL << (kWord - 2);
 // Of more values than this, half of the draws take a small one: each doubling is as likely as the others.
@@ -92,7 +92,7 @@ std::uint32_t Schedule::settle(const DecisionLabel& label, std::uint64_t label_h
   }
   ++made_;
   if (label.kind < rates_.size()) {
-    // What has one value alone was not open, and would make a kind look more frequent than it is.
+    // A decision with a single value was not open; counting it would make its kind look more frequent than it is.
     made_of_kinds_[label.kind] += bound > 1 ? 1U : 0U;
     struck_of_kinds_[label.kind] += value != 0 ? 1U : 0U;
   }

@@ -1,9 +1,9 @@
 // Decides what a program leaves open in one run: each decision by its label, so that leaving one out shifts no other.
 //
-// A decision has a label (what kind, who decides, where, and the how-manieth time there) and a bound. Its value is a
-// function of the run key and the label, unless an override says otherwise. 0 always means nothing special: first in
-// order, no delay, no fault. So a run is its key and its overrides, and a run with key 0 does only what the overrides
-// say. Knows nothing of event loops or threads.
+// A decision has a label (what kind, who decides, where, and the number of decisions there before) and a bound. Its
+// value is a function of the run key and the label, unless an override says otherwise. 0 always means nothing special:
+// first in order, no delay, no fault. So a run is its key and its overrides, and a run with key 0 does only what the
+// overrides say. Knows nothing of event loops or threads.
 #pragma once
 
 #include <tsl/robin_map.h>
@@ -67,7 +67,7 @@ class Schedule {
 
   // The same for what a run meets seldom, such as the crash of a node, so that its rate alone would rarely let it
   // happen: of the values above 0 each is as likely as the others, but of many values half of the draws take a small
-  // one, as nobody knows how soon a run is over.
+  // one, because a run may be over soon.
   std::uint32_t decide_evenly(std::uint32_t kind, std::uint64_t actor, std::uint64_t site, std::uint32_t bound);
 
   // Notes that something happened: two runs with equal hashes did the same in the same order.

@@ -9,7 +9,7 @@ namespace ordeal {
 namespace {
 
 // How many runs are drawn before any other, how many before any is changed, and how many are kept to be changed. A bug
-// that shows in a few drawn runs is not to be found later because of what steers.
+// that a few drawn runs show must not be found later because of the steering.
 constexpr std::uint64_t kDrawnFirst = 4;
 constexpr std::uint64_t kUnsteeredFirst = 20;
 constexpr std::array<std::size_t, kFeatureLevels> kRunsKeptMax{256, 128, 128};
@@ -153,7 +153,7 @@ SchedulePlanner::Kept& SchedulePlanner::parent(Rng& rng) {
   return kept[best];
 }
 
-// What a run needs to have got far is mostly what it decided last: late moments are more likely.
+// A run that got far mostly needs its last decisions: late moments are more likely.
 void SchedulePlanner::plan_follow(Rng& rng, std::uint64_t seed) {
   const Kept& from = parent(rng);
   ORDEAL_CHECK(from.moments.size() == from.decisions.size(), "a kept run has decisions without a moment");
@@ -196,7 +196,7 @@ void SchedulePlanner::plan_change(Rng& rng) {
 
 void SchedulePlanner::tell(const Schedule& schedule) {
   ORDEAL_CHECK(schedule.moments().size() == schedule.decisions().size(), "a run has decisions without a moment");
-  ORDEAL_CHECK(schedule.key() == plan_.key, "told of another run than the one that was planned");
+  ORDEAL_CHECK(schedule.key() == plan_.key, "the reported run is not the one that was planned");
   std::vector<std::uint64_t> fresh;
   for (const std::uint64_t feature : schedule.features()) {
     // Once the table is full, features that are not in it no longer count.

@@ -42,7 +42,7 @@ ScheduleShrinker::ScheduleShrinker(std::vector<Decision> needed, tsl::robin_map<
 }
 
 // Decisions go first, as few of them explain most; then their values are lowered, and all again if any could be. A
-// candidate that nobody judged counts as one that passed. Nothing once each decision that is left is needed with its
+// candidate without a verdict counts as one that passed. Nothing once each decision that is left is needed with its
 // value.
 std::optional<std::vector<Decision>> ScheduleShrinker::next() {
   if (asked_) {
@@ -178,7 +178,7 @@ std::vector<Decision> ScheduleShrinker::shifted(std::size_t dropped, Shift shift
     DecisionLabel& label = decision.label;
     if (is_moved(label, gone, shift)) {
       --label.occurrence;
-      // Where the place before is taken by what was decided earlier, it stays.
+      // A decision stays where it is if the place before it is taken.
       if (std::ranges::any_of(kept, [&](const Decision& each) { return each.label == label; })) {
         ++label.occurrence;
       }

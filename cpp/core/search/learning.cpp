@@ -139,7 +139,7 @@ void Learning::share_climbs() noexcept {
   corpus_.set_climbs(climb_cost_ <= cost_ / kClimbingPart);
 }
 
-// Numbers below zero have a ladder of their own.
+// Numbers below zero have a separate ladder.
 void Learning::magnitude(std::uint64_t label, double value) {
   const std::uint64_t side = value < 0 ? ~label : label;
   if (!is_of_prefix_ && features_.has(FeatureKind::kMagnitude) && features_.target(side, std::abs(value))) {
@@ -220,7 +220,7 @@ KeepResult Learning::keep(const Tape& tape, Rng& schedule) {
   if (!checkpoint.shows.empty() && new_entries_.size() < kNewEntriesMax) {
     new_entries_.push_back(next_checkpoint_);
   }
-  // Runs climb from the new tip. The one before it is of no more use, and many would crowd out other states.
+  // Runs climb from the new tip. The one before it has become useless, and many such would crowd out other states.
   std::optional<std::uint64_t> superseded;
   for (const std::uint64_t label : std::exchange(raised_, {})) {
     const std::uint64_t before = std::exchange(tips_[label], climbs_ ? next_checkpoint_ : 0);
@@ -313,10 +313,10 @@ RunTally Learning::end_run(const PlannedRun& run, std::uint64_t cost, double slo
   return tally_;
 }
 
-// One run says little of the state that it started from, and of those that it came through it is all that is known.
+// One run says little about the state that it started from. For the states that it passed it is all that is known.
 void Learning::note_slowness(std::uint64_t start, double slowness) {
   if (slowness == 1) {
-    return;  // unknown, or of no matter
+    return;  // unknown, or irrelevant
   }
   if (const Checkpoint* const checkpoint = corpus_.find(start); checkpoint != nullptr) {
     corpus_.set_slowness(start, (checkpoint->slowness + slowness) / 2);
@@ -370,7 +370,7 @@ std::optional<SpeciesEstimate> Learning::species_estimate() const {
                                      : estimate_species(features_.sample_counts(run_id_));
 }
 
-// What a restored session needs to continue in the same way.
+// Saves what a restored session needs to continue in the same way.
 void Learning::save(SessionState& state) const {
   state.runs = run_id_;
   state.next_checkpoint = next_checkpoint_;

@@ -10,8 +10,8 @@
 namespace ordeal {
 namespace {
 
-// A rule or circumstance in which no more steps fail than this share is proposed as ever: what it does when it passes
-// may be needed many times for what lies behind its failures.
+// A rule or circumstance is proposed as usual if at most this share of its steps fail: what it does when it passes may
+// be needed many times to get past its failures.
 constexpr double kShareMin = 0.5;
 // Counted as passed on top: one failure says little.
 constexpr double kPassedBefore = 2;

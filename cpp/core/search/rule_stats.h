@@ -56,7 +56,7 @@ class RuleStats {
   static constexpr std::size_t kPlaces = 4096;
   // No rule and no circumstance is avoided more often than this: what it does next may differ.
   static constexpr double kChanceMax = 0.9;
-  // However expensive a rule is, every eighth time it is proposed all the same.
+  // Even the most expensive rule is proposed every eighth time.
   static constexpr double kKeptMin = 1.0 / 8;
   // A run whose steps take longer than this many times the mean was held up by something else.
   static constexpr double kSlownessMax = 64;

@@ -81,7 +81,7 @@ void RunPlanner::plan(PlannedRun& run, Corpus& corpus, std::optional<Tape> solut
   ORDEAL_DCHECK(run.sequence.changed.size() == run.sequence.tape.size(), "not every step says whether it is changed");
 }
 
-// The first slow run finds out that it is one: its steps may take as long as all that is left of the search.
+// A run learns only while it runs that its steps are slow: they may take as long as all that is left of the search.
 bool RunPlanner::simplify(PlannedRun& run) noexcept {
   if (allows_simple_) {
     return false;

@@ -12,9 +12,9 @@ namespace {
 
 // How often silenced locations are armed again, in runs.
 constexpr std::uint64_t kFullRunPeriod = 100;
-// At the counts level: in which of the first runs every passage counts, and in every how many later on. Arming what is
-// silent takes as long as a short run, as CPython instruments its code again: the longer a search, the less it shows.
-// The periods are parts of the one above.
+// At the counts level: in how many of the first runs every passage counts, and in one of how many later on. Arming what
+// is silent takes as long as a short run, as CPython instruments its code again: the longer a search, the less it
+// shows. The periods are parts of the one above.
 constexpr std::uint64_t kCountedRuns = 128;
 constexpr std::uint64_t kCountedRunPeriod = 10;
 constexpr std::uint64_t kOftenCountedRuns = 1'000;
@@ -26,7 +26,7 @@ constexpr std::uint64_t kDirectPeriod = 50;
 constexpr std::uint64_t kBanditDirectPeriod = 500;
 // Up to this many events per step, counting them all costs less than a tenth of a step.
 constexpr std::uint64_t kCountedEventsPerStepMax = 50;
-// Which runs from copies are checked first, and every how many runs later on.
+// The runs from copies that are checked first, and the period of checks later on.
 constexpr std::array<std::uint64_t, 3> kFirstChecks{1, 4, 16};
 constexpr std::uint64_t kCheckPeriod = 64;
 // After this many returns their cost is known, and after this many runs the coverage level is chosen.
@@ -36,7 +36,7 @@ constexpr std::uint64_t kReturnRunsMin = RunPolicy::kWarmUpRuns + 1;
 constexpr double kReturnSecondsMax = 0.02;
 constexpr std::uint64_t kReturnStepsMax = 200;
 // Where states are held, those that are nearer than this are reached by their steps all the same. Each run from a held
-// state forks again, and says of each step what it saw.
+// state forks again, and reports every step.
 constexpr double kHeldSecondsMin = 0.005;
 constexpr double kForksOfHeldRun = 2;
 constexpr std::uint64_t kHeldStepsMin = 50;

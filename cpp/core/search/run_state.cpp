@@ -46,7 +46,7 @@ void RunState::begin(const Rng& values) {
   apply_configuration();
 }
 
-// What is so whenever a machine is made, at the beginning and after a step back.
+// The state right after a machine is made, at the beginning and after a step back.
 void RunState::restart() {
   prefix_position_ = 0;
   step_of_prefix_ = false;
@@ -226,7 +226,7 @@ std::size_t RunState::pick_rule() {
   bool among_active = rules_offered_ < rules_active_;
   std::size_t end = end_without_failed(among_active ? rules_active_ : rules_.size());
   if (stats_->any_waits()) [[unlikely]] {
-    // Rather one that the swarm left out than one that waits.
+    // Prefer a rule that the swarm left out to one that waits.
     among_active = among_active && end_without_waiting(end) > rules_offered_;
     const std::size_t ready = end_without_waiting(among_active ? end : rules_.size());
     end = ready > rules_offered_ ? ready : end;
@@ -317,8 +317,8 @@ void RunState::step_done() {
   }
 }
 
-// A failure in what came again says that the machine is not deterministic. Nothing is gained by going back when no step
-// may follow.
+// A failure in the repeated steps shows that the machine is not deterministic. Nothing is gained by going back when no
+// step may follow.
 bool RunState::step_back(std::uint64_t failure, bool slow) {
   ORDEAL_CHECK(!tape_.empty(), "no step to take back in run " << planned_.spec.run_id);
   const bool is_past_prefix = !step_of_prefix_ && tape_.size() > planned_.prefix.size();
@@ -349,7 +349,7 @@ bool RunState::step_back(std::uint64_t failure, bool slow) {
   return true;
 }
 
-// One, and more when the same failure has come some times without a step between. None of the prefix: restoring the
+// One, and more when the same failure has come several times without a step between. None of the prefix: restoring the
 // state of the checkpoint must be enough.
 std::size_t RunState::steps_to_take_back(std::uint64_t failure) {
   constexpr std::uint32_t kRepeatsByChance = 2;

@@ -82,7 +82,7 @@ class RunState {
  private:
   void restart();
   void apply_configuration();
-  // What comes first: the prefix of the checkpoint, or all that a step back left.
+  // The steps that come first: the prefix of the checkpoint, or all that a step back left.
   [[nodiscard]] const Tape& prefix() const noexcept { return step_backs_ > 0 ? again_ : planned_.prefix; }
   [[nodiscard]] std::size_t steps_to_take_back(std::uint64_t failure);
   NextStep next_of_prefix();

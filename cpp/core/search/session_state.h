@@ -17,8 +17,8 @@
 
 namespace ordeal {
 
-// Written by state_codec and checked when it is read: a state file may come from anybody. What a run leaves behind and
-// is not here must be a function of what is, or a resumed session would go another way than one without a break.
+// Written by state_codec and checked when it is read: a state file may come from a stranger. What a run leaves behind
+// and is not here must be a function of what is, or a resumed session would go another way than one without a break.
 struct SessionState {
   std::uint64_t runs = 0;  // the number of the last run
   Rng::State schedule{};

@@ -33,8 +33,8 @@ class ShrinkPass {
 };
 
 // The number of refused candidates in a row that ends a search. For searches with a candidate for each choice
-// or each pair of them, which in a run of thousands would try for minutes what is not to be had, before other passes
-// have their turn.
+// or each pair of them, which in a run of thousands would try hopeless candidates for minutes, before other passes have
+// their turn.
 class Patience {
  public:
   static constexpr std::size_t kRefusalsMax = 256;

@@ -177,7 +177,7 @@ Tape with_integers_capped(const FailingTape& current, std::uint64_t distance) {
   return tape;
 }
 
-// Whether an integer has an upper bound that somebody has given.
+// Whether an integer has an upper bound of its strategy.
 bool is_bounded(const Constraint& constraint) {
   return constraint.high < std::numeric_limits<std::int64_t>::max() && constraint.low > Constraint::kAny;
 }

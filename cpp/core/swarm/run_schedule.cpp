@@ -70,8 +70,8 @@ RunKind RunSchedule::draw(Rng& rng, const RunKinds& allowed) const {
           .simplicity = static_cast<RunSimplicity>(simplicities_.draw(rng, allowed.simplicities))};
 }
 
-// All bandits learn from the same run: none of them knows which of the choices was the good one, and over many
-// runs those that are good with any of the others come out.
+// All bandits learn from the same run: none of them knows which of the choices was the good one, but over many runs the
+// generally good ones stand out.
 void RunSchedule::report(RunKind kind, std::uint64_t reward, std::uint64_t cost) {
   const auto start = static_cast<std::size_t>(kind.start);
   const auto swarm = static_cast<std::size_t>(kind.swarm);

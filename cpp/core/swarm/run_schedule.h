@@ -41,8 +41,8 @@ enum class RunSwarm : std::uint8_t {
   kEnergy,        // an earlier one, in proportion to its energy
 };
 
-// How simple what it draws is. Only slow programs have runs that are not of the first kind: what takes their time is
-// mostly how large their values are.
+// How simple what it draws is. Only slow programs have runs that are not of the first kind: their time is mostly spent
+// on large values.
 enum class RunSimplicity : std::uint8_t {
   kNone,      // as drawn
   kSimple,    // half of the choices are the simplest

@@ -71,7 +71,7 @@ Journal::Journal(std::span<std::byte> memory) : owner_(journal_forks) {
                       std::to_string(kBytesMin) + " to " + std::to_string(kBytesMax));
   }
   if (std::bit_cast<std::uintptr_t>(memory.data()) % kAlignment != 0) {
-    throw ConfigError("a journal begins at an address that is no multiple of " + std::to_string(kAlignment));
+    throw ConfigError("a journal begins at an address that is not a multiple of " + std::to_string(kAlignment));
   }
   header_ = new (memory.data()) JournalHeader{};
   begin_ = memory.data() + sizeof(JournalHeader);

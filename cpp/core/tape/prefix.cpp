@@ -17,8 +17,8 @@ Prefix::Part::Part(std::shared_ptr<Part> comes_after, const Tape& tape, std::siz
   bytes_up_to = bytes + (before == nullptr ? 0 : before->bytes_up_to);
 }
 
-// Deletes the parts that nobody else uses, one after the other: a chain of 9,000 of them would overflow the stack if
-// each destructor called the next.
+// Deletes the parts that no other prefix uses, one after the other: a chain of 9,000 of them would overflow the stack
+// if each destructor called the next.
 Prefix::Part::~Part() {
   std::shared_ptr<Part> next = std::move(before);
   while (next != nullptr && next.use_count() == 1) {

@@ -54,7 +54,7 @@ Tape with_step_of(const Tape& known, std::size_t left_out, const Tape& failing) 
 
 }  // namespace
 
-// O(exchanges x choices of `known`). A tape that equals `failing` would be tried for nothing.
+// O(exchanges x choices of `known`). Trying a tape that equals `failing` would be wasted.
 std::vector<Tape> sibling_tapes(const Tape& known, const Tape& failing, bool exchange) {
   std::vector<Tape> tapes;
   if (known.empty() || failing.empty() || known.size() > failing.size()) {

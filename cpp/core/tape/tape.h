@@ -24,10 +24,9 @@ enum class StepKind : std::uint8_t {
 constexpr bool is_fault(StepKind kind) noexcept { return kind == StepKind::kFaultOn || kind == StepKind::kFaultOff; }
 
 // `name` is an index into the alphabet's table of argument names. Draws made inside the body of a rule follow the
-// arguments under names of their own.
-// If the argument is a value that an earlier step made, `producer` identifies it: the origin of its step and its index
-// among the results. The choice itself is a position among the values at that time, which shifts when other steps are
-// removed.
+// arguments under separate names. If the argument is a value that an earlier step made, `producer` identifies it: the
+// origin of its step and its index among the results. The choice itself is a position among the values at that time,
+// which shifts when other steps are removed.
 struct TapeArgument {
   static constexpr std::int64_t kNoProducer = -1;
   // A producer is an origin above this many bits, which hold the index among the results of the step.
