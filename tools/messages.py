@@ -30,6 +30,8 @@ SAY = {
     "line",
     "style",
     "secho",
+    "append",
+    "Advice",
 }
 
 

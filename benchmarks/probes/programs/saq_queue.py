@@ -1,4 +1,4 @@
-"""saq: a worker on a node of its own, and jobs; the server is that of fakeredis, with its scripts in Lua."""
+"""saq: a worker on a separate node, and jobs; the server is that of fakeredis, with its scripts in Lua."""
 
 import asyncio
 

@@ -92,8 +92,8 @@ class BuggifyDraws:
             if source.live:
                 source.put(acts)
             else:
-                # This gives the same decision. It also tells the source that False was possible, and which decisions
-                # were missing.
+                # This gives the same decision. It also reports to the source that False was possible, and which
+                # decisions were missing.
                 source.boolean(0.5)
         self.drawn.clear()
 

@@ -13,7 +13,7 @@ from typing import Any
 from ordeal._hypothesis.private import private
 from ordeal._native import StateWatch
 
-# What Hypothesis keeps of generators: the numbers of those that it registers itself, and the place of its own.
+# What Hypothesis keeps of generators: the numbers of those that it registers itself, and the place of its internal one.
 _registry: Any = private("hypothesis.internal.entropy:RANDOMS_TO_MANAGE", None)
 _numbers: Any = private("hypothesis.internal.entropy:_RKEY", None)
 _local: Any = private("hypothesis.core:threadlocal", None)

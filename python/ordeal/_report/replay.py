@@ -132,7 +132,7 @@ def _replay_verdict(trace: Trace, result: Rerun) -> list[str]:
         return [f"Failure reproduced: {now}", *where]
     lines = ["The trace fails differently now:", f"  recorded: {recorded}", f"  now: {now}", *where]
     if now == recorded:
-        lines.append("Note: both read the same. Another line raises it now, or one that reads in another way")
+        lines.append("Note: the errors read the same, but another line raises it now, or that line was changed")
     return lines
 
 

@@ -86,7 +86,7 @@ def load_config_for(class_paths: Sequence[str], path: str | Path | None) -> Orde
     else:
         config = load_config(DEFAULT_PATH if path is None else path, needs_tests=False)
     entries = {test.class_path: test for test in reversed(config.tests)}
-    # What a text may mean is looked for in the files of the project, and only if it is no class path.
+    # Only a text that is not a class path is looked for in the files of the project.
     wanted = [
         CLASS_PATH.accept(each) or accepted(CLASS_PATH, each, f"`CLASS` is {shown(each)}", _class_path_of(each))
         for each in class_paths

@@ -18,7 +18,7 @@ from ordeal.config.checks import SWITCH, Check, accepted, as_python, as_word, re
 
 
 class Option(msgspec.Struct):
-    """Describes an option, apart from its type, which is the field's.
+    """Describes an option. Its type is that of the field.
 
     - ``words``: the default in words for the reference and the help, where the value does not say it.
     - ``key``: its name in the settings file, if no field can have that name.

@@ -87,8 +87,9 @@ class Measurement:
 class Fit:
     """A law with how well it describes the measurements.
 
-    ``single`` is the throughput of one worker by the fit; the measured one is as noisy as any other, so it is no fixed
-    point. ``rmse`` is in throughputs of one worker. ``residuals`` are measured / fitted - 1, one for each measurement.
+    ``single`` is the throughput of one worker by the fit; the measured one is as noisy as any other, so it is not a
+    fixed point. ``rmse`` is in throughputs of one worker. ``residuals`` are measured / fitted - 1, one for each
+    measurement.
     """
 
     law: Law

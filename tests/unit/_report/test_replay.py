@@ -63,7 +63,7 @@ def test_steps_are_numbered_in_a_column() -> None:
             make_rerun(ReplayStatus.FAILS_DIFFERENTLY, KeyError("till")),
             (
                 "The trace fails differently now:\n  recorded: KeyError: 'till'\n  now: KeyError: 'till'\n"
-                "Note: both read the same. Another line raises it now, or one that reads in another way"
+                "Note: the errors read the same, but another line raises it now, or that line was changed"
             ),
         ),
     ],

@@ -35,7 +35,7 @@ from ordeal._engine.coverage.targets import Target
 
 #: The kinds of comparison, as the core numbers them.
 EQUAL, ORDER, PREFIX, SUFFIX, INSIDE = range(5)
-#: Notes of one comparison; the replay has a limit of its own.
+#: Notes of one comparison; the replay has another limit.
 NOTES_PER_SITE_MAX = 8
 #: Items of a collection that are searched for a value.
 ITEMS_MAX = 12

@@ -87,8 +87,8 @@ def rerun(
         ran = {origin for _, _, origin, _ in replayed.tape.steps()}
         number, step = next(each for each in enumerate(trace.taken_steps()) if each[0] not in ran)
         raise OutdatedTraceError(
-            f"the trace no longer applies to {trace.test_class}: step {number + 1}, `{step.name}`, cannot run, "
-            "because a precondition is false, a bundle is empty, or its turn to initialize is over"
+            f"the trace no longer applies to {trace.test_class}: step {number + 1}, `{step.name}`, cannot run",
+            hint="see its precondition and the bundles that it draws from; an @initialize rule runs only at the start",
         )
     return Rerun(
         status=_status(error, replayed.bucket, trace.failure),

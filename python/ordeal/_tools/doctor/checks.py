@@ -65,7 +65,7 @@ def checks_of(examined: Examined) -> Iterator[Advice]:
             "runs", "warning", one_line(result["inconclusive"]["reason"]), one_line(result["inconclusive"]["hint"])
         )
     elif result["failures"] and runs < RUNS_MIN and result["stopped_reason"] != "time":
-        yield Advice("runs", "warning", f"only {counted(runs, 'run')} could be made", "see `ordeal explore`")
+        yield Advice("runs", "warning", f"failures ended the search at {counted(runs, 'run')}", "see `ordeal explore`")
     else:
         yield Advice("runs", "ok", f"{counted(runs, 'run')}, {counted(result['total_steps'], 'step')}")
     yield from _or_ok("target modules", _targets(result))
@@ -120,7 +120,7 @@ def _rules(rules: Sequence[Mapping[str, Any]], runs: int) -> Iterator[Advice]:
         elif not rule["returns"] and rule["raised"]:
             kind = max(rule["raised"], key=lambda each: rule["raised"][each])
             message = f"{name} always raises: {one_line(kind)} in all of {counted(rule['starts'], 'call')}"
-            yield Advice("rules", "warning", message, "as long as it does, no run gets past it")
+            yield Advice("rules", "warning", message, "mend this first: each run ends where it raises")
 
 
 def _swallowed(rules: Sequence[Mapping[str, Any]], runs: int) -> Iterator[Advice]:
@@ -133,7 +133,7 @@ def _swallowed(rules: Sequence[Mapping[str, Any]], runs: int) -> Iterator[Advice
                     f"rule `{one_line(rule['name'])}` swallows {one_line(kind)} in {count} of "
                     f"{counted(rule['starts'], 'call')}"
                 )
-                yield Advice("swallowed exceptions", "warning", message, "catch only what the program may answer")
+                yield Advice("swallowed exceptions", "warning", message, "catch only errors that the program may raise")
 
 
 def faults_without_calls(faults: Sequence[Mapping[str, Any]], runs: int, called: Collection[str]) -> Iterator[Advice]:

@@ -312,7 +312,7 @@ def _assigned(node: _Assignment) -> set[str]:
 def _is_of_error_text(source: Source, assignment: _Assignment, known: frozenset[str] = frozenset()) -> bool:
     """Return True if a local is only put into the text of an error or a log, directly or through other locals.
 
-    A number that an error is given by itself is not text: a program may ask for it.
+    A number that is an argument of an error is not text: a program may read it.
     """
     function, names = source.function_of(assignment), _assigned(assignment)
     if function is None or len(names) != 1 or assignment.value is None:

@@ -102,7 +102,7 @@ def unpack(data: bytes, folder: Path) -> None:
 def _too_large(project: Path, sizes: dict[str, int]) -> ConfigError:
     largest = max(sizes, key=sizes.__getitem__)
     return ConfigError(
-        f"the project {project} has more than {SIZE_MAX >> 20} MiB, which is not sent; most is in `{largest}`",
+        f"the project {project} has more than {SIZE_MAX >> 20} MiB, too much to send; most is in `{largest}`",
         hint=f"name what members do not need in .gitignore, start in a smaller folder, or {_SHARED}",
     )
 

@@ -65,7 +65,7 @@ class OwnOptions:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_cmdline_main(self, config: Any) -> Any:
-        """Make tests run in this process, whatever xdist's options say."""
+        """Make tests run in this process, over the options of xdist."""
         if hasattr(config.option, "numprocesses"):
             config.option.numprocesses, config.option.dist, config.option.tx = 0, "no", []
         return (yield)
