@@ -7,6 +7,7 @@ import resource
 import signal
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from ordeal._base.limits import CHILD_MEMORY_MIB, MEBIBYTE
@@ -55,24 +56,56 @@ class CallTimeoutError(BaseException):
     """A call takes too long."""
 
 
+#: What a call may do in a folder that is its own, and how many of the arguments are paths.
+_IN_A_FOLDER = {
+    "open": 1,
+    "os.remove": 1,
+    "os.rename": 2,
+    "os.rmdir": 1,
+    "os.mkdir": 1,
+    "os.link": 2,
+    "os.truncate": 1,
+    "os.chmod": 1,
+    "shutil.rmtree": 1,
+    "sqlite3.connect": 1,
+}
+_WRITES = "writes files"
+#: The reasons for a refusal that a separate folder may help against.
+ABOUT_FILES = frozenset({_WRITES, *(reason for event in _IN_A_FOLDER if (reason := _REFUSED.get(event)))})
+
+
 class AuditWatch:
-    """What the audit hook does: it refuses while a call is tried, and remembers why."""
+    """What the audit hook does: it refuses while a call is tried, and remembers why.
+
+    In ``folder``, if there is one, the call may do with files what it likes.
+    """
 
     def __init__(self) -> None:
         self.is_on = False
         self.reason = ""
+        self.folder = ""
 
     def __call__(self, event: str, arguments: tuple[Any, ...]) -> None:
         if not self.is_on:
             return
         reason = _REFUSED.get(event)
         if event == "open" and _writes(arguments):
-            reason = "writes files"
+            reason = _WRITES
         if event == "sqlite3.connect" and arguments[:1] in ((":memory:",), (b":memory:",), ("",)):
             reason = None  # nothing outside this process sees it
-        if reason:
+        if reason and not (self.folder and self._is_inside(event, arguments)):
             self.reason = reason
             raise ForbiddenError(reason)
+
+    def _is_inside(self, event: str, arguments: tuple[Any, ...]) -> bool:
+        given = arguments[: _IN_A_FOLDER.get(event, 0)]
+        try:
+            paths = [Path(os.fsdecode(each)) for each in given]
+            # A relative path may start from a folder that is open, and then says nothing.
+            inside = [path.is_absolute() and path.resolve().is_relative_to(self.folder) for path in paths]
+        except (TypeError, ValueError, OSError, RuntimeError):
+            return False
+        return bool(inside) and all(inside)
 
 
 def _writes(arguments: tuple[Any, ...]) -> bool:

@@ -1,7 +1,8 @@
 """Tries the methods of a class in a separate process: which arguments they take, and what they raise.
 
 Nothing here writes files, starts processes or threads, connects or sleeps: an audit hook refuses it, and a method that
-tries is left out of the machine. Each call has a time limit, and the process has limits of memory and CPU.
+tries is left out of the machine. A class whose constructor takes a path is tried again with a separate folder when it
+meets files. Each call has a time limit, and the process has limits of memory and CPU.
 """
 
 from __future__ import annotations
@@ -11,8 +12,10 @@ import builtins
 import importlib
 import inspect
 import linecache
+import os
 import re
 import sys
+import tempfile
 import textwrap
 import time
 import types
@@ -27,7 +30,7 @@ import msgspec
 
 from ordeal._base.interpreter import send_and_exit, take_request
 from ordeal._base.limits import ITEMS_MAX, LINES_MAX, LISTED_MAX
-from ordeal._tools.scaffold.guard import WATCH, CallTimeoutError, ForbiddenError, bounded, limit_process
+from ordeal._tools.scaffold.guard import ABOUT_FILES, WATCH, CallTimeoutError, ForbiddenError, bounded, limit_process
 from ordeal._tools.scaffold.trying import ClassTry, TriedMethod, TriedParameter
 from ordeal._tools.scaffold.values import (
     ANYTHING,
@@ -42,9 +45,11 @@ from ordeal._tools.scaffold.values import (
     hints_of,
     is_bundle,
     is_own,
+    is_place,
     known_values,
     members,
     needs_own,
+    places,
     typed,
 )
 
@@ -71,6 +76,7 @@ class Method:
     endless: bool = False
     gives_own: bool = True
     gives: set[type] = field(default_factory=set)
+    ends: bool = False
 
     @property
     def takes_given(self) -> bool:
@@ -80,7 +86,7 @@ class Method:
 
 def never_passed(method: Method) -> str:
     """Return why a method that was not refused cannot be a rule; nothing if it can."""
-    if method.passed:
+    if method.passed or method.ends:
         return ""
     if not method.failed:
         return "there was no time to try it"
@@ -196,10 +202,11 @@ _ITEMS = ("__getitem__", "__setitem__", "__delitem__", "__contains__", "__call__
 class _ClassTrial:
     """The trial of one class."""
 
-    def __init__(self, cls: type, package: str, deadline: float) -> None:
+    def __init__(self, cls: type, package: str, deadline: float, places: Sequence[Candidate] = ()) -> None:
         self._cls = cls
         self._package = package
         self._deadline = deadline
+        self._places = places  # for what a constructor takes a path for
         self._rng = Draws(0)
         self._constructor: tuple[list[Parameter], tuple[Candidate, ...]] = ([], ())
         self._building: set[type] = set()
@@ -212,22 +219,19 @@ class _ClassTrial:
         """Return what was learnt; ``reason`` is not empty if no object can be made."""
         reason = self._choose_constructor()
         if reason:
-            return ClassTry(reason)
+            return ClassTry(reason, WATCH.reason in ABOUT_FILES)
         self.methods = list(self._find_methods())
         for _ in range(2):
             for method in self.methods:
                 self._choose(method, self._fresh if not method.passed else self._used)
         for _ in range(12):
             self._sequence()
-        return ClassTry(
-            "",
-            *public_place(self._cls, self._package),
-            (inspect.getdoc(self._cls) or "").strip().partition("\n")[0][:200],
-            shown(*self._constructor),
-            [self._tried(method) for method in self.methods],
-            self._properties(),
-            self._protocol(),
-        )
+        return self._answer()
+
+    def takes_a_place(self) -> bool:
+        """Return True if the constructor takes a path for what its objects keep."""
+        parameters = self._parameters(self._cls, skip=0, makes=True) or []
+        return any(each.candidates == self._places for each in parameters)
 
     def _is_over(self) -> bool:
         return time.monotonic() > self._deadline
@@ -250,7 +254,7 @@ class _ClassTrial:
                     passed += 1
                 except BaseException as error:  # noqa: BLE001 - whatever a constructor raises
                     errors[said(error)] += 1
-                    if WATCH.reason:
+                    if WATCH.reason and not self._places:
                         return f"its constructor {WATCH.reason}"
             if passed > best[0]:
                 best = (passed, choice)
@@ -287,7 +291,7 @@ class _ClassTrial:
     def _used(self) -> Any:
         """Return an object on which some methods have been called."""
         thing = self._fresh()
-        working = [method for method in self.methods if method.passed and not method.refused]
+        working = [method for method in self.methods if method.passed and not (method.refused or method.ends)]
         for _ in range(20 if working else 0):
             if not self._is_over():
                 self._attempt(thing, self._rng.choice(working), count=False)
@@ -312,9 +316,8 @@ class _ClassTrial:
                 needed = next((each for each in parameters if not each.candidates), None)
                 refused = f"needs a value for `{needed.name}`, which could not be made" if needed else ""
                 form = "item" if name in _ITEMS else "operator" if name in SYMBOLS else "call"
-                if name == ending and not bound and all(OMITTED in each.candidates for each in parameters):
-                    refused = "ends the object"
-                yield Method(name, form, parameters, refused=refused)
+                ends = name == ending and not bound and all(OMITTED in each.candidates for each in parameters)
+                yield Method(name, form, [] if ends else parameters, ends=ends, refused=refused)
 
     def _names(self) -> list[str]:
         """Return the names of the class and its bases, but for those of builtins, in the order of definition."""
@@ -343,7 +346,7 @@ class _ClassTrial:
             options = self._options(each, hints.get(each.name), makes=makes)
             if skips and each.kind is each.POSITIONAL_ONLY:
                 options = []
-            elif getattr(function, "__name__", "") in SYMBOLS:
+            elif getattr(function, "__name__", "") in SYMBOLS and not self._places:
                 options = [self._instances(), *options]
             is_optional = each.default is not each.empty
             if is_optional and (not options or len(found) >= 4):
@@ -359,16 +362,14 @@ class _ClassTrial:
         default = ... if parameter.default is parameter.empty else parameter.default
         if parameter.annotation is not parameter.empty:
             annotation = text_of(parameter.annotation)
+        if makes and self._places and is_place(name, annotation):
+            return [*self._places]
         special = [] if hint is self._cls else typed(hint, self._built)
         if is_own(hint) and hint is not self._cls and not (makes or issubclass(hint, Enum)):
-            place = ":".join(public_place(hint, self._package))
-            special = [
-                handle(hint, place, lambda: [each for each in self._returned if isinstance(each, hint)]),
-                *special,
-            ]
+            special = [handle(hint, ":".join(public_place(hint, self._package)), self._given), *special]
         options = special or candidates(name, annotation, default)
         own = {self._cls.__name__, "Self"}
-        takes_own = not makes and (name == "other" or bool(set(re.findall(r"\w+", annotation)) & own))
+        takes_own = not (makes or self._places) and (name == "other" or bool(set(re.findall(r"\w+", annotation)) & own))
         if takes_own:
             options = [self._instances(), *options]
         elif is_own(hint) and not special:
@@ -381,6 +382,9 @@ class _ClassTrial:
         if annotation and not (takes_own or special or known_values(annotation)):
             return []  # the default is better than a guess
         return [*([OMITTED] if isinstance(default, str) else []), *options[:5], OMITTED]
+
+    def _given(self, kind: type) -> list[Any]:
+        return [each for each in self._returned if isinstance(each, kind)]
 
     def _meet(self, thing: Any) -> None:
         """Forget what other objects have returned."""
@@ -493,7 +497,8 @@ class _ClassTrial:
 
     def _sequence(self) -> None:
         """Call methods in a random order, and note which errors may be answers and which mistakes."""
-        working = [each for each in self.methods if not each.refused and each.passed + len(each.answers)]
+        useful = [method for method in self.methods if not (method.refused or method.ends)]
+        working = [method for method in useful if method.passed + len(method.answers)]
         try:
             thing = self._fresh()
         except ForbiddenError:
@@ -541,11 +546,20 @@ class _ClassTrial:
 
     # the answer
 
+    def _answer(self) -> ClassTry:
+        return ClassTry(
+            "",
+            any(method.refused in ABOUT_FILES for method in self.methods),
+            *public_place(self._cls, self._package),
+            (inspect.getdoc(self._cls) or "").strip().partition("\n")[0][:200],
+            shown(*self._constructor),
+            [self._tried(method) for method in self.methods],
+            self._properties(),
+            self._protocol(),
+        )
+
     def _tried(self, method: Method) -> TriedMethod:
         answers = method.answers | self._said_to_raise(method)
-        # What it returns fills a bundle if that is always an object of one class.
-        kind = next(iter(method.gives)) if len(method.gives) == 1 else object
-        is_given = is_own(kind) and kind is not self._cls and method.form == "call" and not method.iterates
         return TriedMethod(
             method.name,
             method.form,
@@ -556,8 +570,15 @@ class _ClassTrial:
             method.endless,
             method.gives_own and method.passed > 0,
             method.passed,
-            bundle_name(kind) if is_given else "",
+            method.ends,
+            self._bundle_of(method),
         )
+
+    def _bundle_of(self, method: Method) -> str:
+        """Return the bundle for what a method returns; nothing unless that is always an object of one class."""
+        kind = next(iter(method.gives)) if len(method.gives) == 1 else object
+        is_given = is_own(kind) and kind is not self._cls and method.form == "call" and not method.iterates
+        return bundle_name(kind) if is_given else ""
 
     def _said_to_raise(self, method: Method) -> set[type[BaseException]]:
         """Return the exceptions that the source of a method raises by name."""
@@ -615,7 +636,7 @@ class _ClassTrial:
         return found
 
 
-def _try_class(path: str, seconds: float) -> ClassTry:
+def _try_class(path: str, seconds: float, file_seconds: float) -> ClassTry:
     module, _, name = path.partition(":")
     try:
         cls = getattr(importlib.import_module(module), name)
@@ -628,14 +649,22 @@ def _try_class(path: str, seconds: float) -> ClassTry:
     package = module.partition(".")[0]
     try:
         # An import of large libraries may take longer than the trial.
-        return _ClassTrial(cls, package, time.monotonic() + seconds).run()
+        found = _ClassTrial(cls, package, time.monotonic() + seconds).run()
+        if found.meets_files:
+            WATCH.folder = os.path.realpath(tempfile.mkdtemp(dir="."))
+            own = _ClassTrial(cls, package, time.monotonic() + file_seconds, places(WATCH.folder))
+            # What works better with files is written with a folder for them.
+            both = (found, own.run()) if own.takes_a_place() else (found,)
+            found = max(both, key=lambda each: len(each.working))
     except BaseException as error:  # noqa: BLE001 - a hostile class must not hide the others
         return ClassTry(f"it could not be tried: {said(error)}")
+    return found
 
 
 def main() -> None:
-    """Try the class of a request, and send the answer."""
+    """Try the class of a request, and send the answer. ``file_seconds`` limits a second trial, with files."""
     request, answers = take_request()
     limit_process(request["seconds"])
-    answers.write(msgspec.json.encode(_try_class(request["class"], request["seconds"])))
+    found = _try_class(request["class"], request["seconds"], request["file_seconds"])
+    answers.write(msgspec.json.encode(found))
     send_and_exit(answers)

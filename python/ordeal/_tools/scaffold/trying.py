@@ -17,6 +17,8 @@ from ordeal._base.limits import GRACE_SECONDS, INPUT_BYTES_MAX
 
 #: The trial of all classes together, beyond which its process is ended.
 TRIAL_SECONDS = 8.0
+#: How many times longer a trial may take when files are written.
+_FILE_TIMES = 2
 _MEMORY = "/dev/shm"
 
 
@@ -31,7 +33,7 @@ class TriedParameter(msgspec.Struct, frozen=True):
 
 
 class TriedMethod(msgspec.Struct, frozen=True):
-    """A method that was tried; ``left_out`` says why it cannot be a rule.
+    """A method that was tried; ``left_out`` says why it cannot be a rule, ``ends`` whether nothing may follow it.
 
     What it returns may be drawn from the bundle ``gives``, if that is not empty.
     """
@@ -45,13 +47,18 @@ class TriedMethod(msgspec.Struct, frozen=True):
     endless: bool
     gives_own: bool
     passed: int
+    ends: bool
     gives: str = ""
 
 
 class ClassTry(msgspec.Struct, frozen=True):
-    """A class that was tried; ``reason`` says why no object could be made, and is empty if one was."""
+    """A class that was tried; ``reason`` says why no object could be made, and is empty if one was.
+
+    ``meets_files`` says that a call was refused as it would have changed files.
+    """
 
     reason: str
+    meets_files: bool = False
     module: str = ""
     name: str = ""
     doc: str = ""
@@ -81,12 +88,17 @@ def _try_class(path: str, roots: Sequence[Path], seconds: float) -> ClassTry:
     # A database waits for its disk at each change; in memory there is nothing to wait for.
     memory = _MEMORY if os.access(_MEMORY, os.W_OK) else None
     with tempfile.TemporaryDirectory(prefix="ordeal-init-", dir=memory) as folder:
-        paths = [*(str(root.absolute()) for root in roots), *sys.path]
+        request = {
+            "class": path,
+            "path": [*(str(root.absolute()) for root in roots), *sys.path],
+            "seconds": seconds,
+            "file_seconds": _FILE_TIMES * seconds,
+        }
         try:
             data = answer_of(
                 "ordeal._tools.scaffold.probe",
-                {"class": path, "seconds": seconds, "path": paths},
-                seconds=seconds + GRACE_SECONDS,
+                request,
+                seconds=(1 + _FILE_TIMES) * seconds + GRACE_SECONDS,
                 bytes_max=INPUT_BYTES_MAX,
                 folder=Path(folder),
             )

@@ -17,6 +17,7 @@ import keyword
 import pathlib
 import re
 import sys
+import tempfile
 import types
 import typing
 import uuid
@@ -79,6 +80,15 @@ CONSTANTS = {
     "AMOUNTS": "st.decimals(-100, 100, places=2)",
     "DAYS": "st.dates(date(2000, 1, 1), date(2030, 1, 1))",
 }
+
+
+#: What a constructor is given in place of a drawn value when its objects keep files: where they are, in a folder that
+#: the machine makes for each run.
+PLACES = {"FOLDER": "self.folder.name", "FILE": 'f"{self.folder.name}/data"'}
+_PLACE_WORDS = frozenset(
+    {"path", "filename", "filepath", "file", "directory", "dir", "dirname", "folder", "root", "location", "storage"}
+    | {"database", "db", "base", "basedir", "rootdir", "workdir", "datadir", "fname"}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,6 +275,24 @@ def candidates(name: str, annotation: str, default: object) -> list[Candidate]:
     return list(dict.fromkeys(found))
 
 
+def is_place(name: str, annotation: str) -> bool:
+    """Return True if a parameter of a constructor may say where files are to be kept."""
+    words = set(name.lower().strip("_").split("_"))
+    typed = set(re.findall(r"\w+", annotation))
+    return bool(words & _PLACE_WORDS or typed & {"Path", "PathLike", "StrPath"}) and (
+        not typed or bool(typed & {"str", "bytes", "Path", "PathLike", "StrPath", "Any", "object"})
+    )
+
+
+def places(folder: str) -> list[Candidate]:
+    """Return a new folder below ``folder``, and a file that does not exist in a new folder."""
+
+    def new(_: Draws) -> str:
+        return tempfile.mkdtemp(dir=folder)
+
+    return [Candidate("FOLDER", "str", new), Candidate("FILE", "str", lambda rng: f"{new(rng)}/data")]
+
+
 def is_bundle(strategy: str) -> bool:
     """Return True if a strategy is a bundle of the machine: constants are in capitals, others are calls."""
     return strategy.isidentifier() and strategy.islower()
@@ -291,10 +319,7 @@ def _of_node(node: ast.expr) -> list[Candidate]:
         if base in ("Optional", "Union"):
             return _or_none([*(each for part in inner for each in _of_node(part)), *([NONE] * (base == "Optional"))])
         if base == "Literal":
-            values = [each.value for each in inner if isinstance(each, ast.Constant)]
-            texts = [in_double_quotes(value) if type(value) is str else repr(value) for value in values]
-            strategy = f"st.sampled_from([{', '.join(texts)}])"
-            return [Candidate(strategy, "object", lambda rng: rng.choice(values) if values else None)]
+            return [_literal([each.value for each in inner if isinstance(each, ast.Constant)])]
         if base in ("Annotated", "Final", "ClassVar"):
             return _of_node(inner[0])
         if (
@@ -331,6 +356,11 @@ def listed(candidate: Candidate) -> Candidate:
     """Return short lists of the values of a candidate."""
     strategy, kind = f"st.lists({candidate.strategy}, max_size=4)", f"list[{candidate.type}]"
     return Candidate(strategy, kind, _lists(candidate.draw, 4), candidate.imports)
+
+
+def _literal(values: list[Any]) -> Candidate:
+    listed = ", ".join(in_double_quotes(value) if type(value) is str else repr(value) for value in values)
+    return Candidate(f"st.sampled_from([{listed}])", "object", lambda rng: rng.choice(values) if values else None)
 
 
 def _last(node: ast.expr) -> str:
@@ -398,14 +428,8 @@ def typed(kind: Any, build: Build) -> list[Candidate]:
         return [optional(each) if types.NoneType in parts else each for each in found] if special else []
     if origin in _LISTS and parts and (inner := typed(parts[0], build)):
         return [listed(inner[0])] if origin not in _SETS else []
-    if origin in _TABLES and len(parts) == 2 and (found := typed(parts[1], build)):
-        one = found[0]
-
-        def table(rng: Draws) -> dict[str, Any]:
-            return {NAME.draw(rng): one.draw(rng) for _ in range(rng.randint(0, 4))}
-
-        strategy = f"st.dictionaries(NAMES, {one.strategy}, max_size=4)"
-        return [Candidate(strategy, f"dict[str, {one.type}]", table, one.imports)]
+    if origin in _TABLES and len(parts) == 2 and (inner := typed(parts[1], build)):
+        return [_table(inner[0])]
     if not isinstance(kind, type) or origin is not None:
         return []
     if typing.is_typeddict(kind):
@@ -435,12 +459,12 @@ def needs_own(kind: Any) -> bool:
     return is_own(kind) and not (issubclass(kind, Enum) and len(kind) > 1)
 
 
-def handle(kind: type, path: str, given: Callable[[], list[Any]]) -> Candidate:
+def handle(kind: type, path: str, given: Callable[[type], list[Any]]) -> Candidate:
     """Return the objects of a class that earlier calls have returned, which ``given`` lists; ``path`` imports it."""
     name = bundle_name(kind)
 
     def draw(rng: Draws) -> Any:
-        found = given()
+        found = given(kind)
         if not found:
             raise NothingGivenError(f"it takes a {kind.__name__}, which could not be made")
         return rng.choice(found)
@@ -453,7 +477,7 @@ _TAKEN = frozenset(
     {
         *dir(ChaosTest),
         # of its objects, and the names that unittest and the versions of Hypothesis have there
-        *("activate", "bundles", "initialize_rules", "invariants", "name_counter", "names_list"),
+        *("activate", "bundles", "folder", "initialize_rules", "invariants", "name_counter", "names_list"),
         *("names_to_values", "rules", "runTest", "settings", "simulated", "subject"),
         *("Bundle", "initialize", "invariant", "islice", "multiple", "rule", "st", "suppress"),
     }
@@ -502,3 +526,12 @@ def _record(kind: type, build: Build) -> list[Candidate]:
 
 def _plain(kind: Any) -> list[Candidate]:
     return known_values(kind.__name__) if isinstance(kind, type) else []
+
+
+def _table(inner: Candidate) -> Candidate:
+    return Candidate(
+        f"st.dictionaries(NAMES, {inner.strategy}, max_size=4)",
+        f"dict[str, {inner.type}]",
+        lambda rng: {NAME.draw(rng): inner.draw(rng) for _ in range(rng.randint(0, 4))},
+        imports=inner.imports,
+    )

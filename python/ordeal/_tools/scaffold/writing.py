@@ -13,7 +13,7 @@ import msgspec
 from ordeal._base.formatting import one_line
 from ordeal._base.limits import ITEMS_MAX, LINES_MAX, WIDTH
 from ordeal._tools.scaffold.trying import ClassTry, TriedMethod, TriedParameter
-from ordeal._tools.scaffold.values import CONSTANTS, SYMBOLS, free, is_bundle
+from ordeal._tools.scaffold.values import CONSTANTS, PLACES, SYMBOLS, free, is_bundle
 
 _NAMES = {
     "__getitem__": "look_up",
@@ -82,11 +82,10 @@ class _Writer:
         ]
         kept = [each for each in kept if each not in ungiven]
         left_out += [msgspec.structs.replace(each, left_out="takes what no other call returns") for each in ungiven]
-        made = f"self.{self._attribute} = {_shown_call(self._class, self._tried.parameters)}"
-        create = self._function("initialize", "create", self._tried.parameters, [made])
-        rules = map(self._rule, kept)
+        rules = [self._rule(each) for each in kept if not each.ends]
+        endings = [each.name for each in kept if each.ends]
         bundles = ["\n".join(f'{name} = Bundle("{name}")' for name in self._bundles)] if self._bundles else []
-        body = [*bundles, create, *rules, *self._look(), *self._invariants()]
+        body = [*bundles, self._create(), *rules, *self._look(), *self._teardown(endings), *self._invariants()]
         body = [textwrap.indent(part, "    ") for part in body]
         machine = (
             f'class {machine_name(self._tried)}(ChaosTest):\n    """{self._class} under any sequence of calls."""\n\n'
@@ -114,6 +113,7 @@ class _Writer:
         needed["contextlib"] = ["suppress"] if "suppress(" in text else []
         needed["datetime"] = [name for name in ("datetime", "timedelta") if re.search(rf"\b{name}\b(?!s)", text)]
         needed["itertools"] = ["islice"] if "islice(" in text else []
+        needed["tempfile"] = ["TemporaryDirectory"] if "TemporaryDirectory(" in text else []
         for module, found in needed.items():
             if found:
                 self._imports.setdefault(module, set()).update(found)
@@ -150,9 +150,26 @@ class _Writer:
             parts += ['    """Stand in for the functions that the calls take."""', "    return 1", "", ""]
             parts += ["CALLBACKS = st.just(callback)"]
         if "OTHERS" in self._uses:
-            given = [f"{each.keyword * f'{each.name}='}{self._strategy(each)}" for each in self._tried.parameters]
-            parts += [f"OTHERS = st.builds({', '.join([self._class, *given])})"]
+            parts += [f"OTHERS = {self._builds()}"]
         return parts
+
+    def _builds(self) -> str:
+        parameters = self._tried.parameters
+        words = [self._class]
+        words += [f"{each.name + '=' if each.keyword else ''}{self._strategy(each)}" for each in parameters]
+        return f"st.builds({', '.join(words)})"
+
+    def _create(self) -> str:
+        parameters = self._tried.parameters
+        drawn = [each for each in parameters if each.strategy not in PLACES]
+        body = [f"self.{self._attribute} = {_shown_call(self._class, parameters)}"]
+        if self._keeps_files:
+            body.insert(0, "self.folder = TemporaryDirectory()  # for what it keeps in files")
+        return self._function("initialize", "create", drawn, body)
+
+    @property
+    def _keeps_files(self) -> bool:
+        return any(each.strategy in PLACES for each in self._tried.parameters)
 
     def _rule(self, method: TriedMethod) -> str:
         parameters = method.parameters
@@ -171,6 +188,18 @@ class _Writer:
         body += ["return multiple()"] * bool(target and answers)
         name = self._rule_name(_NAMES.get(method.name, method.name))
         return self._function("rule", name, parameters, body, target=target)
+
+    def _teardown(self, endings: Sequence[str]) -> Iterator[str]:
+        """Yield the end of a run: what ends the object is called once, when nothing follows that it would break."""
+        last = [f"self.{self._attribute}.{name}()" for name in endings]
+        last += ["self.folder.cleanup()"] * self._keeps_files
+        if last:
+            lines = "".join(f"        {line}\n" for line in last)
+            yield (
+                "def teardown(self) -> None:\n"
+                f'    if hasattr(self, "{self._attribute}"):\n{lines}'
+                "    super().teardown()"
+            )
 
     def _rule_name(self, wanted: str) -> str:
         name = free(wanted)
@@ -260,7 +289,9 @@ def _argument(parameter: TriedParameter) -> str:
 
 
 def _shown_call(function: str, parameters: Sequence[TriedParameter]) -> str:
-    words = [f"{each.name}={_argument(each)}" if each.keyword else _argument(each) for each in parameters]
+    values = [PLACES.get(each.strategy) or _argument(each) for each in parameters]
+    pairs = zip(parameters, values, strict=True)
+    words = [f"{each.name}={value}" if each.keyword else value for each, value in pairs]
     return f"{function}({', '.join(words)})"
 
 

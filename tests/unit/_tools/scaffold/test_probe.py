@@ -120,8 +120,21 @@ VAULT = '''
             self.rows.close()
 
     class Notes:
-        def __init__(self, directory=None):
-            Path(directory or "made").mkdir(exist_ok=True)
+        def __init__(self, directory=None, limit: int = 3):
+            self.folder = Path(directory or "made")
+            self.folder.mkdir(exist_ok=True)
+
+        def write(self, name: str) -> None:
+            (self.folder / name).write_text("x")
+
+        def wipe(self) -> None:
+            Path("precious").unlink()
+
+        def leave(self) -> None:
+            (self.folder.parent.parent / "made").write_text("x")
+
+        def link(self) -> None:
+            (self.folder / "link").symlink_to("/etc")
 '''
 
 
@@ -163,10 +176,8 @@ def test_a_class_is_tried(tried: dict[str, ClassTry]) -> None:
     assert [each.strategy for each in chain.methods[0].parameters] == ["OTHERS"]
     assert tried["vault:Needs"].reason.startswith("no object could be made: AttributeError: ")
     table = tried["vault:Table"]
-    assert table.reason == ""
-    left_out = [(each.name, each.left_out) for each in table.methods if each.left_out]
-    assert left_out == [("save", "opens a database"), ("close", "ends the object")]
-    assert tried["vault:Notes"].reason == "its constructor makes folders"
+    assert (table.reason, [each.name for each in table.methods if each.ends]) == ("", ["close"])
+    assert [each.left_out for each in table.methods if each.left_out] == ["opens a database"]
     assert tried["no_module:X"].reason == "it imports `no_module`, which is not installed"
 
 
@@ -197,6 +208,41 @@ def test_an_operator_gets_what_it_takes(tried: dict[str, ClassTry]) -> None:
     (unite,) = (each for each in tried["vault:Purse"].methods if each.name == "__or__")
     assert not unite.left_out
     assert [each.type for each in unite.parameters] == ["Purse"]
+
+
+@pytest.mark.slow
+def test_what_ends_an_object_is_called_when_its_run_ends(tried: dict[str, ClassTry]) -> None:
+    text = written(tried["vault:Table"], "tests/test_table.py")
+    assert "    def add(self, n: int) -> None:\n        self.table.add(n)\n" in text
+    assert "    def close" not in text
+    assert (
+        "    def teardown(self) -> None:\n"
+        '        if hasattr(self, "table"):\n'
+        "            self.table.close()\n"
+        "        super().teardown()\n"
+    ) in text
+
+
+@pytest.mark.slow
+def test_what_keeps_files_gets_a_folder_of_its_own(tried: dict[str, ClassTry]) -> None:
+    notes = tried["vault:Notes"]
+    assert [each.strategy for each in notes.parameters] == ["FOLDER", "st.integers(1, 8)"]
+    assert {each.name: each.left_out for each in notes.methods} == {
+        "write": "",
+        "wipe": "deletes files",
+        "leave": "writes files",
+        "link": "makes links",
+    }
+    text = written(notes, "tests/test_notes.py")
+    ast.parse(text)
+    assert "from tempfile import TemporaryDirectory\n" in text
+    assert (
+        "    @initialize(limit=st.integers(1, 8))\n"
+        "    def create(self, limit: int) -> None:\n"
+        "        self.folder = TemporaryDirectory()  # for what it keeps in files\n"
+        "        self.notes = Notes(self.folder.name, limit)\n"
+    ) in text
+    assert '        if hasattr(self, "notes"):\n            self.folder.cleanup()\n' in text
 
 
 @pytest.mark.parametrize(("name", "variable"), [("LRUCache", "lru_cache"), ("Signal", "signal"), ("_A1B", "a1_b")])
