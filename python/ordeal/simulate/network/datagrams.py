@@ -9,7 +9,7 @@ import functools
 from typing import Any
 
 from ordeal.simulate.network.sockets import Address
-from ordeal.simulate.network.transport import TURN_S, number_of
+from ordeal.simulate.network.transport import NetworkEnd
 from ordeal.simulate.nodes.life import LIFE, Life
 from ordeal.simulate.runtime.decisions import DATAGRAM, name_key
 
@@ -24,10 +24,8 @@ def host_name(life: Life | None) -> str:
     return "" if life is None else life.name
 
 
-class DatagramEndpoint(asyncio.DatagramTransport):
+class DatagramEndpoint(NetworkEnd, asyncio.DatagramTransport):
     """One endpoint of datagrams."""
-
-    __hash__ = number_of
 
     def __init__(self, loop: Any, protocol: Any, own: Address, remote: Address | None, is_bound: bool) -> None:
         super().__init__({"sockname": own, "peername": remote})
@@ -35,7 +33,6 @@ class DatagramEndpoint(asyncio.DatagramTransport):
         self._protocol = protocol
         self._own = own
         self._remote = remote
-        self._is_closing = False
         self.life = LIFE.get()
         self._context = contextvars.copy_context()
         self.host = host_name(self.life)
@@ -74,18 +71,17 @@ class DatagramEndpoint(asyncio.DatagramTransport):
         conduct = loop.links.conducts.get((source, host))
         if conduct is None:
             fate = loop.decide(DATAGRAM, name, _SENT_SITE, len(latencies) + DOUBLED + 1)
-            late_s = loop.arrival_s(latencies, max(fate - DOUBLED, 0))
+            taken = max(fate - DOUBLED, 0)
+            # Its last value stands for the last of a packet.
+            taken += taken == len(latencies)
             copies = _COPIES.get(fate, 1)
         else:
             copies, is_overtaken = conduct.fate(loop.decide_evenly, name)
-            late_s = latencies[-1] if is_overtaken else latencies[0]
+            taken = len(latencies) - 1 if is_overtaken else 0
+        take = functools.partial(loop.take_datagram, packet, self._own, source, host, to[1])
+        due, arrive = loop.packet(taken, take)
         for copy in range(copies):
-            due = loop.now + late_s + loop.links.delay_s(source, host) + copy * latencies[-1]
-            take = functools.partial(loop.take_datagram, packet, self._own, source, host, to[1])
-            if conduct is None and fate - DOUBLED == len(latencies):
-                loop.at(due - TURN_S, loop.arrive_until, due, take)
-            else:
-                loop.at(due, take)
+            loop.at(due + loop.links.delay_s(source, host) + copy * latencies[-1], arrive)
 
     def take(self, packet: bytes, sender: Address, source: str) -> None:
         """Give a datagram to the protocol, in the node of this end; ``source`` is the host that sent it."""
@@ -107,18 +103,6 @@ class DatagramEndpoint(asyncio.DatagramTransport):
     def abort(self) -> None:
         """Close at once."""
         self.close()
-
-    def is_closing(self) -> bool:
-        """Return True if this end is closed."""
-        return self._is_closing
-
-    def get_protocol(self) -> asyncio.BaseProtocol:
-        """Return the protocol that gets what arrives."""
-        return self._protocol  # type: ignore[no-any-return]
-
-    def set_protocol(self, protocol: asyncio.BaseProtocol) -> None:
-        """Give what arrives to another protocol."""
-        self._protocol = protocol
 
     def get_write_buffer_size(self) -> int:
         """Return 0: what is sent is on its way."""

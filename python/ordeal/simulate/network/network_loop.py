@@ -135,7 +135,7 @@ class SimulatedServer(asyncio.AbstractServer):
 class NetworkLoop(SystemLoop):
     """The part of a simulated loop that is its network."""
 
-    at: Callable[..., object]
+    at: Callable[..., asyncio.TimerHandle]
 
     def __init__(self) -> None:
         super().__init__()

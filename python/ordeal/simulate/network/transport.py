@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
-import functools
 from asyncio import mixins, transports
 from collections import deque
 from collections.abc import Callable, Iterable
@@ -35,8 +34,6 @@ for _kind in (asyncio.StreamWriter, asyncio.StreamReader, mixins._LoopBoundMixin
 
 #: How long a packet takes when nothing special happens.
 LATENCY_S = 0.001
-#: By how much what arrives a turn of the loop before a time-out is earlier: more than what falls due together.
-TURN_S = 2e-9
 _PACKET_SITE, _CUT_SITE = name_key("packet"), name_key("arrival")
 #: How the bytes that have arrived are cut: not at all, in the middle, after the first byte, before the last.
 _CUTS: tuple[Callable[[int], int], ...] = (
@@ -47,14 +44,33 @@ _CUTS: tuple[Callable[[int], int], ...] = (
 )
 
 
-class StreamTransport(transports._FlowControlMixin):
+class NetworkEnd:
+    """What ends of connections and of datagrams have in common."""
+
+    _protocol: Any
+    _is_closing = False
+    __hash__ = number_of
+
+    def is_closing(self) -> bool:
+        """Return True if this end is closed or about to be."""
+        return self._is_closing
+
+    def get_protocol(self) -> asyncio.BaseProtocol:
+        """Return who gets what arrives."""
+        return self._protocol  # type: ignore[no-any-return]
+
+    def set_protocol(self, protocol: asyncio.BaseProtocol) -> None:
+        """Give what arrives to another protocol."""
+        self._protocol = protocol
+
+
+class StreamTransport(NetworkEnd, transports._FlowControlMixin):
     """One end of a connection. What it writes arrives at its ``peer``; what arrives goes to its protocol."""
 
     peer: StreamTransport
     _loop: Any
     _maybe_pause_protocol: Callable[[], None]
     _maybe_resume_protocol: Callable[[], None]
-    __hash__ = number_of
 
     def __init__(
         self,
@@ -91,7 +107,6 @@ class StreamTransport(transports._FlowControlMixin):
         self._in_flight: deque[Callable[[], None]] = deque()
         """What happens at this end, in the order in which it was sent: no packet overtakes another."""
         self._is_reading_paused = False
-        self._is_closing = False
         self._is_lost = False
         self._has_sent_eof = False
         self._has_eof_arrived = False
@@ -128,12 +143,8 @@ class StreamTransport(transports._FlowControlMixin):
     def _send(self, arrive: Callable[[], None]) -> None:
         """Have something happen at the peer, after all that was sent before."""
         loop, peer = self._loop, self.peer
-        latencies = loop.packet_latencies
-        taken = loop.decide(PACKET, self._name, _PACKET_SITE, len(latencies) + 2)
-        due = loop.now + loop.arrival_s(latencies, taken)
-        if taken > len(latencies):  # a turn before the time-out: who waits for the packet is woken when that comes
-            arrive = functools.partial(loop.arrive_until, due, arrive)
-            due -= TURN_S
+        taken = loop.decide(PACKET, self._name, _PACKET_SITE, len(loop.packet_latencies) + 2)
+        due, arrive = loop.packet(taken, arrive)
         if not loop.links.is_usual:
             due += loop.links.delay_s(self.host, peer.host)
             if (conduct := loop.links.conducts.get((self.host, peer.host))) is not None:
@@ -210,7 +221,7 @@ class StreamTransport(transports._FlowControlMixin):
             self._relieve_peer()
         elif not self._has_eof_arrived:
             self._has_eof_arrived = True
-            if not self._protocol.eof_received():  # type: ignore[attr-defined]
+            if not self._protocol.eof_received():
                 self.close()
 
     def _give(self, data: bytes) -> None:
@@ -322,15 +333,3 @@ class StreamTransport(transports._FlowControlMixin):
     def drop(self) -> None:
         """End the connection without notifying either side."""
         self._is_closing = self._is_lost = True
-
-    def is_closing(self) -> bool:
-        """Return True if this end is closed or about to be."""
-        return self._is_closing
-
-    def get_protocol(self) -> asyncio.BaseProtocol:
-        """Return the protocol that gets what arrives."""
-        return self._protocol
-
-    def set_protocol(self, protocol: asyncio.BaseProtocol) -> None:
-        """Give what arrives to another protocol."""
-        self._protocol = protocol

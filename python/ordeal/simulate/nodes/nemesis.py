@@ -85,6 +85,7 @@ class Nemesis:
         if self._loop.log is not None:
             self._loop.log(self._loop.now, node.name, f"fault {fault.kind}")
         self._loop.count_strike(fault.kind, node.name)
+        self._loop.note_cause(fault.kind, "", of=(node.name, STEP))
         life = node.life
         if fault.kind == "reset":
             self._network.reset_one(node, lambda count: self._manner(node, fault, count))
@@ -133,7 +134,8 @@ class Nemesis:
                 if fault.kind in _OF_SURROUNDINGS or (node.life is life and fault.kind != "crash"):
                     self._plan(node, fault)
 
-        self._loop.at(self._loop.now + length_s(value, longest or fault.longest), over)
+        timer = self._loop.at(self._loop.now + length_s(value, longest or fault.longest), over)
+        self._loop.name_timer(timer, node.name, f"fault {fault.kind} is over")
 
     def end(self) -> None:
         """Strike no node any more, and end all faults that last."""

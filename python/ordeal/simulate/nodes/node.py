@@ -118,11 +118,18 @@ class Node:
         is_silent = self._loop.decide_evenly(SILENCE, self.key, _CRASH_SITE, 2) == 1
         self.life.end(is_silent=is_silent)
         self._loop.drop_life(self.life)
+        # The decision 0 is that nothing is lost.
         self.disk.lose_power(
-            # The decision 0 is that nothing is lost.
-            lambda most: most - self._loop.decide_evenly(DISK, self.key, _DISK_SITE, most + 1),
-            lambda most: self._loop.decide_evenly(DISK, self.key, _TORN_SITE, most + 1),
+            lambda most: most - self._lost(NOT_SYNCED, _DISK_SITE, most),
+            lambda most: self._lost(TORN, _TORN_SITE, most),
         )
+
+    def _lost(self, what: str, site: int, most: int) -> int:
+        """Decide how much of this is lost, or survives."""
+        number: int = self._loop.decide_evenly(DISK, self.key, site, most + 1)
+        if number:
+            self._loop.note_cause("disk", "", of=(self.name, what))
+        return number
 
     def restart(self) -> None:
         """Crash if the node is up, and run its function again."""

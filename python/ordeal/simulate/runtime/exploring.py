@@ -42,6 +42,7 @@ from ordeal.simulate.runtime.running import (
     Main,
     RunSettings,
     SimulatedRun,
+    WorldMain,
     checked_main,
     in_world,
     run_once,
@@ -182,7 +183,7 @@ class ScheduleSearch:
 
     def __init__(self, main: Main | FreshMain, settings: RunSettings) -> None:
         self.report = Report()
-        self._name = getattr(main, "__name__", "main")
+        self._name = getattr(main.function if isinstance(main, WorldMain) else main, "__name__", "main")
         self._main = main if isinstance(main, FreshMain) else in_world(main)
         self._settings = settings
         self._surroundings = Surroundings()

@@ -75,6 +75,8 @@ BLOCKED_S_MAX = 0.05
 _CREEP_S = 1e-6
 #: Deadlines that differ by less fall due together, and their order is open.
 _TIE_S = 1e-9
+#: By how much what arrives a turn of the loop before a time-out is earlier: more than what falls due together.
+TURN_S = 2 * _TIE_S
 #: After this simulated time a run checks if its test waits for something that no other code can reach.
 _ORPHANS_AFTER_S = 3_600.0
 #: How many tasks are remembered at least, after they have ended.
@@ -428,10 +430,19 @@ class SimulationLoop(_native.ReadyQueue, NetworkLoop):  # type: ignore[misc]
         # They fall due together, and what arrives comes first unless another decision says otherwise.
         return latencies[0] if timer is None else timer[0] - self._now - _TIE_S / 2
 
-    def arrive_until(self, due: float, arrive: Callable[[], None]) -> None:
-        """Have something arrive that takes until ``due``."""
-        arrive()
-        self._move(max(self._now, due))
+    def packet(self, taken: int, arrive: Callable[[], None]) -> tuple[float, Callable[[], None]]:
+        """Return when a packet arrives by the decision, and what happens then."""
+        latencies = self.packet_latencies
+        due = self._now + self.arrival_s(latencies, taken)
+        if taken <= len(latencies):
+            return due, arrive
+
+        def arrive_until() -> None:
+            arrive()
+            self._move(max(self._now, due))
+
+        # A turn before the time-out: who waits for the packet is woken when that comes.
+        return due - TURN_S, arrive_until
 
     def _pass_time(self) -> None:
         """Skip to the next timer where that is not as usual, or say why the run ends here. None is cancelled."""

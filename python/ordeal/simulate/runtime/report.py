@@ -107,7 +107,7 @@ def decision_text(decision: Decided, faults: Sequence[SimulatedFault], examined:
         what = f"the result of {job} arrives" if who == "executor" else f"{job} begins in an executor"
         return one_line(f"{what} {_ARRIVES[min(value, 5)]}{nth}", limit=300)
     if decision.kind in NODE_FAULTS:
-        return one_line(_node_fault_text(decision, faults))
+        return one_line(f"{_node_fault_text(decision, faults)}{f' ({where})' if where else ''}")
     if decision.kind == "disk":
         if decision.site == TORN:
             survive = "survives" if value == 1 else "survive"

@@ -27,6 +27,7 @@ from ordeal.simulate.runtime.sites import (
     is_own,
     is_program,
     locals_of,
+    raised_at,
     site_in,
 )
 from ordeal.simulate.runtime.tasks import TaskRecord
@@ -121,7 +122,7 @@ def _wait(record: TaskRecord, names: dict[int, str]) -> tuple[str, str]:
     _, known = _uses.get(id(target), (None, {}))
     uses = [f"{done} by {who}" for done, who in known.items() if done != _GAVE]
     struck = [f"was cancelled {_strike(record)}"] if record.struck_at is not None else []
-    uses += [f"leaves with {describe_error(error)}" for error in islice(_left_with(frames), 1)]
+    uses += [f"leaves with {describe_error(error)}{raised_at(error)}" for error in islice(_left_with(frames), 1)]
     return f"waits for {what}", "; ".join(part for part in (_where(record, frames), *uses, *struck) if part)
 
 

@@ -7,6 +7,7 @@ import contextlib
 import itertools
 import json
 import logging
+import re
 import subprocess
 import sys
 from collections.abc import AsyncIterator
@@ -422,3 +423,24 @@ def test_the_errors_of_a_group_are_told_with_their_places() -> None:
     assert (
         f"ExceptionGroup: unhandled errors in a TaskGroup (1 sub-exception)\n  ValueError: no route, at {place}" in text
     )
+
+
+def test_a_crash_has_a_time_and_the_replay_the_name_of_a_test_with_a_world() -> None:
+    async def kept(world: simulate.World) -> None:
+        written = list[str]()
+
+        async def keep() -> None:
+            await asyncio.sleep(1)
+            if not written:
+                written.append("kept")
+                Path("/kept").write_text("kept", "utf-8")
+            await asyncio.sleep(60)
+
+        node = world.node("db", keep)
+        await asyncio.sleep(30)
+        assert not written or node.disk.exists("/kept")
+
+    text = str(failure_of(kept, faults=[simulate.crash()]))
+    assert re.search(r"\n  db: crash after \d own steps \(at 1\.\d{3} s\)\n", text)
+    assert re.search(r"\n  db: .* not synced.* lost \(at 1\.\d{3} s\)\n", text)
+    assert "Replay: simulate.run(kept, " in text
