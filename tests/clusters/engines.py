@@ -14,7 +14,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-START_SECONDS = 120.0
+#: A guard against hangs alone: what waits for a cluster waits for an event.
+START_SECONDS = 600.0
 #: How many processors each node says that it has: room for the member of a node that is lost.
 PROCESSORS = 2
 
@@ -67,22 +68,30 @@ class Cluster:
         self.heads += 1
         joined = self._joined()
         # The folder of a head that was killed may still be that of its nodes.
-        self.head = self.start([each.replace("HEAD", str(self.heads)) for each in self.commands[0]])
+        command = [each.replace("HEAD", str(self.heads)) for each in self.commands[0]]
         host, _, port = self.address.partition("//")[2].partition(":")
         # What the head of Ray says of itself later would pass for the first node.
-        _wait_for(lambda: _listens(host, int(port)) and (self.kind == "dask" or self._joined() > joined))
+        self.head = self._started(
+            command, lambda: _listens(host, int(port)) and (self.kind == "dask" or self._joined() > joined)
+        )
 
     def start_node(self) -> None:
-        """Start another node, and wait until it has joined. One that a busy machine keeps from it is started again."""
-        joined, before = self._joined(), len(self.nodes)
-        self.nodes.append(self.start(self.commands[1]))
+        """Start another node, and wait until it has joined."""
+        joined = self._joined()
+        self.nodes.append(self._started(self.commands[1], lambda: self._joined() > joined))
 
-        def is_there() -> bool:
-            if self.nodes[before].poll() is not None:
-                self.nodes[before] = self.start(self.commands[1])
-            return self._joined() > joined
-
-        _wait_for(is_there)
+    def _started(self, command: list[str], is_there: Callable[[], bool]) -> subprocess.Popen[bytes]:
+        """Start a process, and again if it ends, as a busy machine lets it, until it is there."""
+        process, deadline = self.start(command), time.monotonic() + START_SECONDS
+        while not is_there():
+            if time.monotonic() > deadline:
+                kill(process)
+                said = self.log.read_text(encoding="utf-8", errors="replace")[-2_000:]
+                raise TimeoutError(f"the cluster did not start; it said:\n{said}")
+            if process.poll() is not None:
+                process = self.start(command)
+            time.sleep(0.2)
+        return process
 
     def _joined(self) -> int:
         """Return how many nodes have said that they joined; the head of Ray says it of itself as well."""
@@ -151,11 +160,3 @@ def _listens(host: str, port: int) -> bool:
 def _free_ports(count: int) -> list[int]:
     with contextlib.ExitStack() as held:
         return [held.enter_context(socket.create_server(("127.0.0.1", 0))).getsockname()[1] for _ in range(count)]
-
-
-def _wait_for(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + START_SECONDS
-    while not condition():
-        if time.monotonic() > deadline:
-            raise TimeoutError("the cluster did not start")
-        time.sleep(0.2)

@@ -15,7 +15,8 @@ from pathlib import Path
 from ordeal.store.open import open_readers
 
 ORDEAL = [sys.executable, "-m", "ordeal"]
-WAIT_SECONDS = 240.0
+#: A guard against hangs alone: what takes this long on a busy machine takes seconds on a quiet one.
+WAIT_SECONDS = 600.0
 
 
 def until(condition: Callable[[], bool]) -> float:
