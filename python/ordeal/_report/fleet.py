@@ -44,8 +44,10 @@ def fleet_text(name: str, records: Records, now: float) -> str:
         f"Fleet {name}: {shown_state(records, now)}, {text_of(launcher, 'class')} on {text_of(launcher, 'on')}",
         f"  {counted(len(running), 'member')} running of {wanted}; {shown}",
     ]
-    for key, record in list(members.items())[:ROWS_MAX]:
-        lines.append(f"  {_number(key):>4}  {_member(record, launcher, now)}")
+    shown_members = list(members.items())[:ROWS_MAX]
+    width = max((len(member_text(record, now)) for _, record in shown_members), default=0)
+    for key, record in shown_members:
+        lines.append(f"  {_number(key):>4}  {member_text(record, now):<{width}}  {_member(record, launcher, now)}")
     if len(members) > ROWS_MAX:
         lines.append(f"  ... and {len(members) - ROWS_MAX} more (--json shows all)")
     return "\n".join(lines) + "\n"
@@ -78,7 +80,7 @@ def remark(record: Record, launcher: Record) -> str:
 
 def _member(record: Record, launcher: Record, now: float) -> str:
     rate = number_of(record, "rate") if member_state(record, now) == "running" else 0
-    parts = [f"{member_text(record, now):<8}", f"{total_of(record, 'runs'):>9} runs", f"{rate:>7.0f}/s"]
+    parts = [f"{total_of(record, 'runs'):>9} runs", f"{rate:>7.0f}/s"]
     if failures := int(number_of(record, "failures")):
         parts.append(counted(failures, "failure"))
     return "  ".join(filter(None, [*parts, text_of(record, "host"), remark(record, launcher)]))

@@ -33,6 +33,7 @@ def test_a_line_says_how_each_member_is() -> None:
         "lost",
         "running",
     ]
+    assert len({line.index(" runs ") for line in lines[2:]}) == 1, "the columns stand below each other"
     assert lines[5].endswith("0/s  killed")
     assert lines[6].endswith("old  explores other code than its launcher (2), and shares nothing")
     ended = fleet_text("x", fleet(members, "ended"), 130.0).splitlines()
