@@ -14,7 +14,7 @@ from ordeal.faults.call_faults import CallFault, PatchFault
 from ordeal.faults.fault import Fault, LambdaFault, MultiPatchFault, release
 
 if TYPE_CHECKING:
-    from ordeal.faults import concurrency, database, io, network, numerical, randomness, timing
+    from ordeal.faults import concurrency, database, io, memory, network, numerical, randomness, timing
 
 __all__ = [
     "CallFault",
@@ -26,6 +26,7 @@ __all__ = [
     "concurrency",
     "database",
     "io",
+    "memory",
     "network",
     "numerical",
     "randomness",
@@ -33,7 +34,7 @@ __all__ = [
     "timing",
 ]
 
-_FAMILIES = ("timing", "io", "numerical", "network", "concurrency", "database")
+_FAMILIES = ("timing", "io", "numerical", "network", "concurrency", "database", "memory")
 
 
 def __getattr__(name: str) -> ModuleType:

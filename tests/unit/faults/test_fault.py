@@ -23,6 +23,7 @@ from ordeal.faults import (
     concurrency,
     database,
     io,
+    memory,
     network,
     numerical,
     randomness,
@@ -257,7 +258,7 @@ def test_release_names_a_fault_that_leaks(shop: Any) -> None:
 def test_the_catalog_lists_every_fault_of_the_families() -> None:
     entries = {entry["name"]: entry for entry in catalog()}
     types = {"FaultResponse", "HTTPFaultError"}
-    families = (timing, io, numerical, network, concurrency, database)
+    families = (timing, io, numerical, network, concurrency, database, memory)
     assert set(entries) == {name for family in families for name in family.__all__} - types
     assert entries["timeout"]["qualname"] == "ordeal.faults.timing.timeout"
     assert entries["timeout"]["module"] == "ordeal.faults.timing"

@@ -157,21 +157,6 @@ class Meter(Observer):
 
     @override
     def rule(self, rule: Rule, initialize: bool, values: dict[str, Any], resolved: dict[str, Any]) -> None:
-        sizes = self.sizes[rule.name]
-        for name, value in resolved.items():
-            # A cost may depend on how many parts a value has, or on all that these hold.
-            if type(value) in _SIZED:
-                sizes[f"`{name}`"].append(len(value))
-                sizes[f"what `{name}` holds"].append(size_of([value]))
-            else:
-                sizes[f"`{name}`"].append(value if type(value) is int and value >= 0 else size_of([value]))
-        machine = self._machine
-        assert machine is not None
-        own = own_names(type(machine))
-        state = {name: value for name, value in vars(machine).items() if name not in own}
-        for name, value in state.items():
-            sizes[f"`self.{name}`"].append(size_of([value]))
-        sizes["the state"].append(size_of([*state.values()]))
         self._find_clock()
         self.begin(rule.name)
 
@@ -208,6 +193,25 @@ class Instructions(Meter):
         self._since: dict[int, float] = {}
         self._senders: set[types.CodeType] = set()
         self._beginning: types.CodeType | None = None
+
+    @override
+    def rule(self, rule: Rule, initialize: bool, values: dict[str, Any], resolved: dict[str, Any]) -> None:
+        sizes = self.sizes[rule.name]
+        for name, value in resolved.items():
+            # A cost may depend on how many parts a value has, or on all that these hold.
+            if type(value) in _SIZED:
+                sizes[f"`{name}`"].append(len(value))
+                sizes[f"what `{name}` holds"].append(size_of([value]))
+            else:
+                sizes[f"`{name}`"].append(value if type(value) is int and value >= 0 else size_of([value]))
+        machine = self._machine
+        assert machine is not None
+        own = own_names(type(machine))
+        state = {name: value for name, value in vars(machine).items() if name not in own}
+        for name, value in state.items():
+            sizes[f"`self.{name}`"].append(size_of([value]))
+        sizes["the state"].append(size_of([*state.values()]))
+        super().rule(rule, initialize, values, resolved)
 
     @override
     def start(self) -> None:

@@ -120,7 +120,10 @@ def findings(now: TestProfile, before: TestProfile | None, *, budget: float, slo
     """
     if now.error:
         yield f"{now.test}: {now.error}"
+    tolerated = {each.place: each.objects for each in (before.leaks if before is not None else ()) or ()}
     for leak in now.leaks or ():
+        if leak.objects <= tolerated.get(leak.place, 0) * (1 + budget / 100):
+            continue
         what = f"{counted(leak.objects, 'object')} ({leak.bytes:,} bytes)"
         yield f"{now.test}: the same runs leave {what} behind each time, made at {leak.place}"
     known = before.figures if before is not None else {}

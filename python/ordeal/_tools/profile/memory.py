@@ -17,16 +17,19 @@ from ordeal._tools.profile.figures import Leak
 #: How often the runs are made before anything counts, as caches fill, and how often something has to be left behind.
 WARM, TIMES = 3, 3
 #: How many calls around an allocation are kept: what a library allocates is blamed on its caller.
-_FRAMES = 25
+_FRAMES = 10
 _LIBRARY = tuple(sysconfig.get_path(name) for name in ("stdlib", "platstdlib"))
 
 
 def leaks(run: Callable[[], object]) -> list[Leak]:
     """Return what each call of ``run`` leaves behind, the most objects first."""
-    for _ in range(WARM):
-        run()
+    gc.collect()
+    gc.freeze()  # what is there already need not be looked through after each run
+    # From the first run on: what replaces something that nobody saw would seem to be new.
     tracemalloc.start(_FRAMES)
     try:
+        for _ in range(WARM):
+            run()
         held = [_held_after(run) for _ in range(TIMES + 1)]
     finally:
         tracemalloc.stop()
@@ -35,7 +38,8 @@ def leaks(run: Callable[[], object]) -> list[Leak]:
         counts, sizes = zip(*(each.get(place, (0, 0)) for each in held), strict=True)
         least = min(after - before for before, after in pairwise(counts))
         if least > 0:
-            found.append(Leak(one_line(place), least, (sizes[-1] - sizes[0]) // TIMES))
+            path, _, number = place.rpartition(":")
+            found.append(Leak(one_line(f"{shown_path(path)}:{number}"), least, (sizes[-1] - sizes[0]) // TIMES))
     return sorted(found, key=lambda leak: (-leak.objects, leak.place))
 
 
@@ -58,5 +62,5 @@ def _place(frames: list[tuple[str, int]]) -> str:
         if path.startswith(("<frozen", *machinery_places())):
             return ""
         if not path.startswith(_LIBRARY) or "site-packages" in path:
-            return f"{shown_path(path)}:{number}"
+            return f"{path}:{number}"
     return ""
