@@ -1,6 +1,6 @@
-"""Leaves one thing out of a program at a time, and looks for a run in which it is missed.
+"""Makes one mistake in a program at a time, and looks for a run that fails because of it.
 
-usage: python ../ablations.py [RUNS], in a folder whose ablations.toml says what is left out
+usage: python ../ablations.py [RUNS], in a folder whose ablations.toml lists the mistakes
 """
 
 import sys
@@ -61,10 +61,9 @@ def main() -> None:
     ablations = Ablations(Path.cwd())
     runs = int(sys.argv[1]) if len(sys.argv) > 1 else 200
     for name in (*ablations.left_out, None):
-        report = ablations.search(name, runs)
-        failure = report.failure
-        found = "nothing found" if failure is None else f"run {failure.run}: {first_line(failure.error)}"
-        print(f"{name or 'nothing is left out':50} {report.runs:6} runs   {found}")
+        failure = ablations.search(name, runs).failure
+        found = f"nothing in {runs} runs" if failure is None else f"run {failure.run}: {first_line(failure.error)}"
+        print(f"{name or 'no mistake':60} {found}")
 
 
 if __name__ == "__main__":

@@ -32,8 +32,8 @@ async def payment(world: simulate.World) -> None:
         return not queues or set(told) <= set(queues[-1].paid)
 
     world.always("each job is paid once at most", paid_once)
-    world.always("no two workers are told that they have done a job", lambda: len(set(told)) == len(told))
-    world.always("what a worker is told is paid stays so", told_the_truth)
+    world.always("no two workers hear that they have done a job", lambda: len(set(told)) == len(told))
+    world.always("what a worker hears is paid stays paid", told_the_truth)
 
     async def put_all() -> None:
         client = Client("queue")

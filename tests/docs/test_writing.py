@@ -17,7 +17,8 @@ from ordeal.config.options import SECTIONS
 from ordeal.config.table import keys_of
 
 ROOT = Path(__file__).parent.parent.parent
-PAGES = sorted([*ROOT.glob("docs/**/*.md"), ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"])
+OUTSIDE = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *ROOT.glob("examples/**/*.md")]
+PAGES = sorted([*ROOT.glob("docs/**/*.md"), *OUTSIDE])
 #: Pages with tables that programs write, from descriptions elsewhere.
 GENERATED = {"trophies.md", "libraries.md"}
 WORDS_MAX = 35
@@ -47,14 +48,24 @@ def test_troubleshooting_quotes_what_the_program_says() -> None:
         assert [part for part in parts if part not in said] == [], f"no message reads: {message}"
 
 
-@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+@pytest.mark.parametrize(("name", "most"), [("README.md", 120), ("CHANGELOG.md", 40), ("benchmarks/RESULTS.md", 600)])
+def test_a_page_that_grows_stays_short(name: str, most: int) -> None:
+    assert len((ROOT / name).read_text("utf-8").splitlines()) <= most
+
+
+def test_the_documents_stay_short() -> None:
+    words = sum(len(path.read_text("utf-8").split()) for path in ROOT.glob("docs/**/*.md"))
+    assert words <= 45_000
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: f"{path.parent.name}/{path.name}")
 def test_no_sentence_is_longer_than_a_breath(path: Path) -> None:
     if path.name not in GENERATED:
         long = [each for each in sentences(path.read_text("utf-8")) if len(each.split()) > WORDS_MAX]
         assert not long, f"{path.name} has sentences of more than {WORDS_MAX} words: {long}"
 
 
-@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: f"{path.parent.name}/{path.name}")
 def test_a_page_has_no_habit_that_readers_stumble_over(path: Path) -> None:
     if path.name not in GENERATED:
         found = [line for line in path.read_text("utf-8").splitlines() if HABITS.search(line)]
@@ -100,7 +111,7 @@ OTHER_MEANINGS = {
 }
 
 
-@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: f"{path.parent.name}/{path.name}")
 def test_a_word_of_the_glossary_has_one_meaning(path: Path) -> None:
     if path.name not in GENERATED:
         prose = " ".join(sentences(path.read_text("utf-8")))
@@ -152,7 +163,7 @@ def headings(path: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", line.lower()).replace(" ", "-") for line in found}
 
 
-@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: f"{path.parent.name}/{path.name}")
 def test_links_lead_to_headings_that_exist(path: Path) -> None:
     text = re.sub(r"^```.*?^```", "", path.read_text("utf-8"), flags=re.DOTALL | re.MULTILINE)
     for name, anchor in re.findall(r"\]\(([^)\s:#]*)#([^)\s]+)\)", text):

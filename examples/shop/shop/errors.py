@@ -1,4 +1,4 @@
-"""What the shop tells its callers when it refuses or cannot finish a request."""
+"""The errors that callers of the shop get when it refuses or cannot finish a request."""
 
 
 class ShopError(Exception):
