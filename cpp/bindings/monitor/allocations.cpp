@@ -18,8 +18,8 @@ constexpr std::array kDomains = {PYMEM_DOMAIN_OBJ, PYMEM_DOMAIN_MEM};
 
 thread_local bool counts_here = false;
 
-// There is one for the process, as there is one allocator, and it lives as long: what has wrapped its functions
-// meanwhile may go on calling them.
+// One for the process, as there is one allocator. It lives as long as the process: others may have wrapped these
+// functions meanwhile, and still call them.
 struct Counting {
   std::array<PyMemAllocatorEx, kDomains.size()> next{};
   bool is_installed = false;
@@ -68,7 +68,7 @@ void be_loud(Counting& state) noexcept {
   }
 }
 
-// Whether the allocation that is asked for now is to fail.
+// Return whether this allocation should fail.
 bool fails(Counting& state) noexcept {
   if (!counts_here) {
     return false;
@@ -88,7 +88,7 @@ bool fails(Counting& state) noexcept {
   }
   state.struck_in = Py_NewRef(code);
   state.struck_line = PyUnstable_InterpreterFrame_GetLine(frame);
-  be_loud(state);  // how the program goes on is new
+  be_loud(state);  // the program reaches new code after the failure
   return true;
 }
 
@@ -142,13 +142,13 @@ void start(py::tuple own, std::uint64_t fail_at) {
       PyMem_SetAllocator(kDomains[at], &ours[at]);
     }
   }
-  // Events box their arguments, so that whoever observes the program would shift the numbers of its allocations.
+  // Events allocate objects for their arguments, so an observer would shift the numbers of the program's allocations.
   PyThreadState_EnterTracing(PyThreadState_Get());
   state.is_quiet = true;
   counts_here = true;
 }
 
-// How many allocations there were, and where one failed, if one did.
+// Return how many allocations there were, and where one failed, if one did.
 std::pair<std::uint64_t, std::optional<std::pair<py::object, int>>> stop() {
   counts_here = false;
   Counting& state = counting();
@@ -160,7 +160,7 @@ std::pair<std::uint64_t, std::optional<std::pair<py::object, int>>> stop() {
     PyMem_GetAllocator(kDomains[at], &now);
     is_outermost = is_outermost && now.ctx == &state && now.malloc == ours[at].malloc;
   }
-  // What has been put around the hooks meanwhile calls them.
+  // If others have wrapped the hooks meanwhile, they stay: their wrappers call them.
   if (state.is_installed && is_outermost) {
     for (std::size_t at = 0; at < kDomains.size(); ++at) {
       PyMem_SetAllocator(kDomains[at], &state.next[at]);

@@ -229,7 +229,8 @@ class Trace:
     def to_line(self) -> str:
         """Return what a replay needs of the trace as one word of ASCII, to be sent in a message. ``load`` takes it.
 
-        Texts for people, and what tells later that the machine or its targets changed, are left out.
+        Left out are texts for people, and the digests by which a later replay notes changes of the machine or its
+        targets.
         """
         taken = self.taken_steps()
         usual: list[tuple[str, Any]] = [("kind", "rule"), ("choices", {})]

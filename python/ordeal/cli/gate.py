@@ -38,7 +38,7 @@ _WITH_SHRINKING = 1.5
 
 @dataclass(frozen=True, slots=True)
 class GateCheck:
-    """What became of a part of the gate. One that was ``skipped`` stops nothing, and says why."""
+    """The result of one check of the gate. A ``skipped`` one does not stop the merge; its message gives the reason."""
 
     name: str
     status: Literal["passed", "failed", "skipped"]
@@ -133,7 +133,7 @@ class _Gate:
         return GateCheck("seeds", "failed" if failing or mute else "passed", message, tuple(details), hint)
 
     def _examined(self, classes: Sequence[str], note: str) -> Iterator[GateCheck]:
-        """Yield what the doctor says of reach and determinism, of as many classes as half of the time allows."""
+        """Yield the doctor's checks of reach and determinism, for as many classes as half of the time allows."""
         answers, others, failed = self._asked(classes, ["doctor", "--config", self._flags.config], self._left() / 2)
         found = [check for answer in answers for check in answer["checks"] if check["subject"]]
         for name, wanted in (("reach", REACH), ("determinism", ("stability",))):
@@ -144,7 +144,7 @@ class _Gate:
             yield GateCheck(name, "failed" if bad or failed else "passed", message, (*details, *others), hint)
 
     def _counts(self, classes: Sequence[str], note: str) -> GateCheck:
-        """Return how the figures of classes compare with those that are kept, of as many as the time allows."""
+        """Compare the figures of classes with the saved baseline, for as many as the time allows."""
         path = self._flags.baseline or BASELINE
         if self._flags.baseline is None and not Path(path).exists():
             hint = f"`ordeal profile --json > {path}` notes what they are now"
@@ -218,7 +218,7 @@ class _Gate:
 
 
 def _of_traces(flags: GateFlags) -> Iterator[GateCheck]:
-    """Yield what becomes of each trace: whether it can be read, and whether its replays all do the same."""
+    """Yield the checks of each trace: that it can be read, and that all its replays do the same."""
     for trace in flags.traces:
         outcomes = [_ordeal(["replay", trace], flags.max_time + GRACE_SECONDS) for _ in range(REPLAYS)]
         wrong = next((each for each in outcomes if isinstance(each, str)), None)
@@ -234,7 +234,7 @@ def _of_traces(flags: GateFlags) -> Iterator[GateCheck]:
 
 
 def _outcome_line(replay: Mapping[str, Any], name: str) -> str:
-    """Return what a replay shows: whether it fails, and if not with the recorded failure, with what instead."""
+    """Return in words whether a replay fails, and with which failure if it is not the recorded one."""
     status = "fixed" if replay["status"] == "not_reproduced" else replay["status"]
     error = f"{replay['error_type']}: {replay['error_message']}" if replay["error_type"] else ""
     recorded, reason = replay["recorded_error"] or "", replay.get("reason") or ""

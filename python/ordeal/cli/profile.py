@@ -21,7 +21,7 @@ from ordeal.errors import FOUND, WRONG_USE, ConfigError
 
 
 def run(flags: ProfileFlags) -> int:
-    """Measure, and return 1 if a budget does not hold, 2 if a test cannot run."""
+    """Measure. Return 1 for a finding, 2 if a test cannot run."""
     trust_settings(Path(DEFAULT_PATH))
     baseline = None if flags.baseline is None else read_baseline(flags.baseline)
     report = ProfileReport([])

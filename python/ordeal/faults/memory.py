@@ -1,4 +1,4 @@
-"""Faults of memory: an allocation of Python that fails, as when there is none left.
+"""Faults of memory: an allocation of Python fails, as it does when no memory is left.
 
 ``target`` is the dotted path of the function in whose calls it fails. Allocations of ordeal and Hypothesis never fail.
 """
@@ -30,7 +30,7 @@ __all__ = ["fail_nth"]
 
 #: Where chance decides which allocation fails, the number is below this, and mostly small.
 _NUMBER_MAX = 2**14
-#: How many allocations fail in one process: what they leave behind must not add up, and a fork takes milliseconds.
+#: How many allocations fail in one process: their leftovers must not add up, but each fork takes milliseconds.
 _PER_PROCESS = 100
 
 
@@ -85,7 +85,7 @@ class _AllocationFault(CallFault):
 
 
 def _start(nth: int) -> None:
-    # Objects that are kept for the next one of their kind would shift the numbers.
+    # Objects from a free list, kept from earlier ones of their type, would shift the numbers.
     gc.collect()
     _native.start_allocations(machinery_places(), nth)
 
@@ -121,17 +121,17 @@ class AllocationOutcome(msgspec.Struct, frozen=True, array_like=True):
 
 
 def fail_each(call: Callable[[], object], *, seconds: float = 30.0) -> list[AllocationOutcome]:
-    """Make ``call()`` once for each of its allocations, which fails, in separate processes; return what it did.
+    """Run ``call()`` once for each of its allocations, with that one failing, in separate processes.
 
     CPython itself does not survive each failure: what ends the process, or breaks later calls, need not be a bug of the
     program.
 
     Args:
-        call: what is tested, without arguments. It must do the same each time.
-        seconds: how long the calls of one process may take.
+        call: the function to test, without arguments. It must do the same each time.
+        seconds: the time limit of one process, for all its calls.
 
     Raises:
-        FaultError: this system or Python cannot do it, or ``call()`` raises without a failure.
+        FaultError: this system or Python cannot do it, or ``call()`` raises although no allocation fails.
     """
     if not can_supervise() or not has_gil():
         raise FaultError("fail_each() needs Linux and the GIL", hint="use another system or interpreter")
@@ -158,7 +158,7 @@ def fail_each(call: Callable[[], object], *, seconds: float = 30.0) -> list[Allo
 
 
 def _outcomes(call: Callable[[], object], reached: mmap, first: int, many: int) -> bytes:
-    """Return as JSON what calls did whose allocations from ``first`` on fail, and whether there are no more of them."""
+    """Return as JSON the outcomes for the allocations from ``first`` on, and whether these were the last."""
     expected = call()
     gc.freeze()  # then the collector looks only through what the calls make
     found: list[AllocationOutcome] = []

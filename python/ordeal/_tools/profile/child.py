@@ -41,17 +41,17 @@ from ordeal._tools.profile.memory import leaks
 from ordeal.errors import OrdealError
 
 _EVENTS = sys.monitoring.events
-#: Steps of the runs of a machine, in turn: the state is to be small and large.
+#: The numbers of steps of a machine's runs, in turn: some leave a small state, others a large one.
 LENGTHS = (10, 20, 40, 80, 160)
 _SIZED = (list, tuple, dict, set, frozenset)
-#: What sends something over the simulated network: its module and its name.
+#: The functions that send over the simulated network, by module and name.
 _SENDERS = (("network.transport", "StreamTransport._send"), ("network.datagrams", "DatagramEndpoint.sendto"))
-#: What leads out of the state of a program, and is no part of it.
+#: Types that lead out of a program's state: their objects are no part of it.
 _OUTSIDE = (type, types.ModuleType, types.FunctionType, types.CodeType, types.FrameType)
 
 
 def main() -> None:
-    """Answer the request."""
+    """Profile the test of the request, and send the answer."""
     request, answers = take_request()
     path = request["test"]
     try:
@@ -74,7 +74,7 @@ def _profile(path: str, request: Mapping[str, Any]) -> TestProfile:
         if request["memory"]:
             made.leaks = leaks(lambda: subject.all_runs(Meter(), runs))
             return made
-        # The first time, caches are filled.
+        # The first pass fills caches: its counts are dropped.
         _, *pairs = [
             (_counted(subject, runs, Instructions()), _counted(subject, runs, Allocations())) for _ in range(3)
         ]
@@ -86,14 +86,14 @@ def _profile(path: str, request: Mapping[str, Any]) -> TestProfile:
             continue
         figures.instructions, figures.allocations = sum(costs), sum(allocations.costs[name])
         figures.latency = _percentiles(instructions.latencies[name])
-        # What is not there before each call, as an attribute that comes later, explains nothing.
+        # A size that is missing before some calls, such as that of a later attribute, explains nothing.
         sizes = {of: each for of, each in instructions.sizes[name].items() if len(each) == len(costs)}
         figures.growth = growth({of: [*zip(each, costs, strict=True)] for of, each in sizes.items()})
     return made
 
 
 def _counted[M: Meter](subject: _Machine | _Simulation, runs: int, meter: M) -> M:
-    # What is there already need not be looked through again, and what runs when a collector does would count.
+    # Frozen objects are not looked through again; finalizers that a garbage collection runs would count.
     gc.collect()
     gc.freeze()
     gc.disable()
@@ -114,7 +114,7 @@ def _percentiles(values: list[float]) -> tuple[float, float, float] | None:
 
 
 class Meter(Observer):
-    """Counts what the steps of runs cost. This one counts nothing."""
+    """The interface of meters, which count what steps cost; this one counts nothing."""
 
     def __init__(self) -> None:
         self.costs = defaultdict[str, list[int]](list)
@@ -198,7 +198,7 @@ class Instructions(Meter):
     def rule(self, rule: Rule, initialize: bool, values: dict[str, Any], resolved: dict[str, Any]) -> None:
         sizes = self.sizes[rule.name]
         for name, value in resolved.items():
-            # A cost may depend on how many parts a value has, or on all that these hold.
+            # A cost may depend on the number of a value's parts, or on everything inside them.
             if type(value) in _SIZED:
                 sizes[f"`{name}`"].append(len(value))
                 sizes[f"what `{name}` holds"].append(size_of([value]))
@@ -266,7 +266,7 @@ class Allocations(Meter):
 
     @override
     def start(self) -> None:
-        # Objects that are kept for the next one of their kind would be missing from the count.
+        # Objects from a free list, kept from earlier ones of their type, would be missing from the count.
         gc.collect()
         _native.start_allocations(machinery_places())
 
@@ -302,7 +302,7 @@ def size_of(values: list[object]) -> int:
 
 
 class _Machine:
-    """The runs of a machine: random ones, that follow from a seed, or that of a trace."""
+    """The runs of a machine: random ones that follow from a seed, or the run of a trace."""
 
     def __init__(self, driver: Driver, seed: int, trace: Trace | None) -> None:
         driver.isolated = True
@@ -313,7 +313,7 @@ class _Machine:
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        """Run during the block. No watchdog looks at a step: its signals would count, and this process has a limit."""
+        """Prepare for runs in the block. No watchdog runs, as its signals would count; the process has a time limit."""
         with self._randoms.managed(), outside.watching(self._driver.outside):
             yield
 
@@ -338,14 +338,14 @@ class _Machine:
 
 
 class _Simulation:
-    """The runs of a simulated test, each a step of its own."""
+    """The runs of a simulated test; each counts as one step."""
 
     def __init__(self, test: Any, seed: int, trace: Trace | None) -> None:
         self._test, self._seed, self._trace = test, seed, trace
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        """Run during the block."""
+        """Prepare for runs in the block."""
         yield
 
     def all_runs(self, meter: Meter, runs: int) -> None:

@@ -1,4 +1,4 @@
-"""What a profile holds, where it comes from, and in what it exceeds an earlier one."""
+"""The figures of a profile: measured in another process, and compared with a baseline."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from ordeal.errors import ConfigError
 
 
 class StepFigures(msgspec.Struct):
-    """What all calls of one step did; ``latency`` is p50, p90 and p99 of the simulated seconds that one took.
+    """The totals of all calls of one step; ``latency`` is p50, p90 and p99 of the simulated seconds of a call.
 
-    There are only the ``calls`` where the same runs, made again, do something else.
+    If the same runs give other figures when they are made again, only ``calls`` is set.
     """
 
     calls: int = 0
@@ -45,7 +45,7 @@ class TestProfile(msgspec.Struct):
     Attributes:
         events: what the simulated loops did: callbacks, timers and steps of tasks.
         messages: what was sent over the simulated network.
-        leaks: None where nobody asked.
+        leaks: None if they were not looked for.
         error: why there are no figures, with a ``hint``.
     """
 
@@ -75,7 +75,7 @@ class ProfileReport(msgspec.Struct):
 def measured(test: str, *, trace: str, runs: int, seed: int, memory: bool, seconds: float) -> TestProfile:
     """Return the profile of a class or a simulated test, or of the ``trace`` of one; it runs in another process."""
     request = {"test": test, "trace": trace, "runs": runs, "seed": seed, "memory": memory, "trusted": is_trusted(test)}
-    # What is ordered by hashes has the same order each time.
+    # Sets get the same order each time.
     environment = {**os.environ, "PYTHONHASHSEED": "0"}
     try:
         data = answer_of(
@@ -127,7 +127,7 @@ def findings(now: TestProfile, before: TestProfile | None, *, budget: float, slo
         what = f"{counted(leak.objects, 'object')} ({leak.bytes:,} bytes)"
         yield f"{now.test}: the same runs leave {what} behind each time, made at {leak.place}"
     known = before.figures if before is not None else {}
-    # Another number of calls is another sequence of steps, of which nothing can be said.
+    # With another number of calls the steps are others: their figures cannot be compared.
     same = before is not None and {*known} == {*now.figures}
     for name, figures in now.figures.items():
         old = known.get(name)

@@ -16,7 +16,8 @@ SHAPES: dict[str, Callable[[float], float]] = {
     "quadratic": lambda size: size**2,
     "cubic": lambda size: size**3,
 }
-#: How many different sizes there must be, how much larger than the smallest the largest must be, and how many times.
+#: The fewest different sizes, and how much larger the largest must be than the smallest: by how many, and how many
+#: times.
 _SIZES_MIN, _RANGE_MIN, _TIMES_MIN = 6, 12, 3
 #: The part of the differences between counts that a curve must explain.
 _EXPLAINED_MIN = 0.9
@@ -45,7 +46,8 @@ def _best(pairs: Iterable[tuple[int, int]]) -> tuple[float, str] | None:
     least, most = min(costs, default=0), max(costs, default=0)
     if len(costs) < _SIZES_MIN or most - least < _RANGE_MIN or most < _TIMES_MIN * least:
         return None
-    # Of each size one point: otherwise the many small inputs would decide. The smallest has what all have in common.
+    # One point for each size: otherwise the many small inputs would decide. The smallest size is subtracted: all sizes
+    # have that part in common.
     sizes, means = [size - least for size in costs], [fmean(each) for each in costs.values()]
     left = {name: _unexplained([shape(size) for size in sizes], means) for name, shape in SHAPES.items()}
     name, *others = SHAPES

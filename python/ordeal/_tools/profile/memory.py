@@ -25,7 +25,7 @@ def leaks(run: Callable[[], object]) -> list[Leak]:
     """Return what each call of ``run`` leaves behind, the most objects first."""
     gc.collect()
     gc.freeze()  # what is there already need not be looked through after each run
-    # From the first run on: what replaces something that nobody saw would seem to be new.
+    # Tracing starts before the first run: a later object that replaces an untraced one would seem new.
     tracemalloc.start(_FRAMES)
     try:
         for _ in range(WARM):

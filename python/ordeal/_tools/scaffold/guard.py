@@ -56,7 +56,7 @@ class CallTimeoutError(BaseException):
     """A call takes too long."""
 
 
-#: What a call may do in a folder that is its own, and how many of the arguments are paths.
+#: The audit events that a call may cause in its own folder, and how many of their arguments are paths.
 _IN_A_FOLDER = {
     "open": 1,
     "os.remove": 1,
@@ -101,7 +101,7 @@ class AuditWatch:
         given = arguments[: _IN_A_FOLDER.get(event, 0)]
         try:
             paths = [Path(os.fsdecode(each)) for each in given]
-            # A relative path may start from a folder that is open, and then says nothing.
+            # A relative path may be relative to an open folder, and then does not show where it leads.
             inside = [path.is_absolute() and path.resolve().is_relative_to(self.folder) for path in paths]
         except (TypeError, ValueError, OSError, RuntimeError):
             return False

@@ -653,7 +653,7 @@ def _try_class(path: str, seconds: float, file_seconds: float) -> ClassTry:
         if found.meets_files:
             WATCH.folder = os.path.realpath(tempfile.mkdtemp(dir="."))
             own = _ClassTrial(cls, package, time.monotonic() + file_seconds, places(WATCH.folder))
-            # What works better with files is written with a folder for them.
+            # If more works with files, the machine gets a folder for them.
             both = (found, own.run()) if own.takes_a_place() else (found,)
             found = max(both, key=lambda each: len(each.working))
     except BaseException as error:  # noqa: BLE001 - a hostile class must not hide the others

@@ -17,7 +17,7 @@ from ordeal._base.limits import GRACE_SECONDS, INPUT_BYTES_MAX
 
 #: The trial of all classes together, beyond which its process is ended.
 TRIAL_SECONDS = 8.0
-#: How many times longer a trial may take when files are written.
+#: The factor by which a trial may take longer when it writes files.
 _FILE_TIMES = 2
 _MEMORY = "/dev/shm"
 

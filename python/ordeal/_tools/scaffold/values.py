@@ -82,8 +82,7 @@ CONSTANTS = {
 }
 
 
-#: What a constructor is given in place of a drawn value when its objects keep files: where they are, in a folder that
-#: the machine makes for each run.
+#: The argument of a constructor whose objects keep files: a path in a folder that the machine makes for each run.
 PLACES = {"FOLDER": "self.folder.name", "FILE": 'f"{self.folder.name}/data"'}
 _PLACE_WORDS = frozenset(
     {"path", "filename", "filepath", "file", "directory", "dir", "dirname", "folder", "root", "location", "storage"}
@@ -276,7 +275,7 @@ def candidates(name: str, annotation: str, default: object) -> list[Candidate]:
 
 
 def is_place(name: str, annotation: str) -> bool:
-    """Return True if a parameter of a constructor may say where files are to be kept."""
+    """Return True if a parameter of a constructor may be the place for files."""
     words = set(name.lower().strip("_").split("_"))
     typed = set(re.findall(r"\w+", annotation))
     return bool(words & _PLACE_WORDS or typed & {"Path", "PathLike", "StrPath"}) and (

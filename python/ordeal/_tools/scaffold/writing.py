@@ -190,7 +190,7 @@ class _Writer:
         return self._function("rule", name, parameters, body, target=target)
 
     def _teardown(self, endings: Sequence[str]) -> Iterator[str]:
-        """Yield the end of a run: what ends the object is called once, when nothing follows that it would break."""
+        """Yield the lines of teardown, which ends the object when no other call can follow."""
         last = [f"self.{self._attribute}.{name}()" for name in endings]
         last += ["self.folder.cleanup()"] * self._keeps_files
         if last:

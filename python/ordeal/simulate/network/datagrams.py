@@ -72,7 +72,7 @@ class DatagramEndpoint(NetworkEnd, asyncio.DatagramTransport):
         if conduct is None:
             fate = loop.decide(DATAGRAM, name, _SENT_SITE, len(latencies) + DOUBLED + 1)
             taken = max(fate - DOUBLED, 0)
-            # Its last value stands for the last of a packet.
+            # The last value of this decision stands for the last value of that of a packet.
             taken += taken == len(latencies)
             copies = _COPIES.get(fate, 1)
         else:

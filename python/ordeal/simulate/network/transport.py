@@ -56,7 +56,7 @@ class NetworkEnd:
         return self._is_closing
 
     def get_protocol(self) -> asyncio.BaseProtocol:
-        """Return who gets what arrives."""
+        """Return the protocol that gets what arrives."""
         return self._protocol  # type: ignore[no-any-return]
 
     def set_protocol(self, protocol: asyncio.BaseProtocol) -> None:

@@ -125,7 +125,7 @@ def _causes(loop: SimulationLoop, decided: Sequence[Decided]) -> dict[str, tuple
     noted = {of: iter(causes) for of, causes in loop.causes.items()}
     found: dict[str, tuple[str, str]] = {}
     for each in decided:
-        # Of some kinds the loop notes all together, of others by their task or node.
+        # The loop notes the causes of some kinds together, those of others by task or node.
         causes = noted.get((each.kind,)) or noted.get((each.kind, each.actor, each.site)) or iter(())
         if each.kind != "order" or each.site == TIMERS:
             found[each.label] = next(causes, ("", ""))
