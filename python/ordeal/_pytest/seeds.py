@@ -471,7 +471,10 @@ class SeedReplays:
         with ExitStack() as stack:
             stack.enter_context(contextlib.chdir(project.folder))
             stack.enter_context(_import_path(project.folder))
-            stack.enter_context(_properties_apart())
+            assertions: Any = sys.modules.get("ordeal.assertions")
+            if assertions is not None and assertions.tracker.active:
+                # What the replay sees is no matter of the run's tests.
+                stack.enter_context(assertions.tracker.recording())
             if self._projects != [project] or not project.is_rootdir:
                 stack.enter_context(own_modules(project, self._package(path)))
             return replayer.replay(path)
@@ -577,14 +580,3 @@ def _import_path(folder: Path) -> Iterator[None]:
         for entry in added:
             with contextlib.suppress(ValueError):
                 sys.path.remove(entry)
-
-
-@contextmanager
-def _properties_apart() -> Iterator[None]:
-    """Separate the properties that a replay observes from those that the run's tests observe."""
-    assertions: Any = sys.modules.get("ordeal.assertions")
-    if assertions is None or not assertions.tracker.active:
-        yield
-        return
-    with assertions.tracker.recording():
-        yield

@@ -17,6 +17,7 @@ from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 import ordeal._native as _native
+from ordeal._base.code_objects import codes_in
 from ordeal._base.limits import INTEGER_BITS_MAX
 from ordeal._base.regular_file import real_path
 from ordeal._engine.coverage.comparison_rewrite import (
@@ -30,7 +31,7 @@ from ordeal._engine.coverage.comparison_rewrite import (
     operands_in,
     with_calls,
 )
-from ordeal._engine.coverage.function_source import SourceFile, codes_in, read_source
+from ordeal._engine.coverage.function_source import SourceFile, read_source
 from ordeal._engine.coverage.targets import Target
 
 #: The kinds of comparison, as the core numbers them.

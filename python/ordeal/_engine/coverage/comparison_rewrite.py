@@ -21,6 +21,8 @@ from typing import Any
 
 import msgspec
 
+from ordeal._base.code_objects import shape
+
 _MARK = "\0comparison operand "
 
 #: The flags of all that a file can import from ``__future__``.
@@ -128,7 +130,7 @@ def with_calls(watched: Watched, running: CodeType, call: Callable[[int], Callab
     Functions that it defines stay as they are, because they may outlive the run. None when ``running`` is not what the
     source compiles to, because the file has changed or something has rewritten it.
     """
-    return _filled(watched.marked, running, call) if _is_same(watched.code, running) else None
+    return _filled(watched.marked, running, call) if shape(watched.code) == shape(running) else None
 
 
 def _filled(marked: CodeType, running: CodeType, call: Callable[[int], Callable[[Any], Any]]) -> CodeType | None:
@@ -155,30 +157,6 @@ def _filled(marked: CodeType, running: CodeType, call: Callable[[int], Callable[
 def _is_own(code: CodeType) -> bool:
     """Return True if the code runs as a part of the enclosing function."""
     return code.co_name == "<genexpr>"
-
-
-_SHAPE = (
-    *("co_name", "co_qualname", "co_firstlineno", "co_flags", "co_argcount", "co_posonlyargcount"),
-    *("co_kwonlyargcount", "co_names", "co_varnames", "co_freevars", "co_cellvars", "co_code"),
-)
-
-
-def _is_same(one: CodeType, other: CodeType) -> bool:
-    """Return True if two code objects do the same. Python's own comparison also compares columns."""
-    return (
-        all(getattr(one, part) == getattr(other, part) for part in _SHAPE)
-        and len(one.co_consts) == len(other.co_consts)
-        and all(_is_same_constant(a, b) for a, b in zip(one.co_consts, other.co_consts, strict=True))
-    )
-
-
-def _is_same_constant(one: object, other: object) -> bool:
-    if isinstance(one, CodeType) and isinstance(other, CodeType):
-        return _is_same(one, other)
-    # The repr distinguishes 1, 1.0 and True, and equates NaNs; for a set, only the elements matter.
-    if isinstance(one, frozenset) and isinstance(other, frozenset):
-        return sorted(map(repr, one)) == sorted(map(repr, other))
-    return type(one) is type(other) and repr(one) == repr(other)
 
 
 def _functions(code: CodeType, marked: CodeType) -> Iterator[Watched]:

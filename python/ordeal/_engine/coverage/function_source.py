@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Sequence
 from functools import cached_property
 from types import CodeType
 
+from ordeal._base.code_objects import codes_in, lines_in
 from ordeal._base.regular_file import source_text
 
 _IMPORT = re.compile(r"^([ \t]*)(?:from[ \t]+[\w.]+[ \t]+)?import[ \t]+(\([^)]*\)|[^\n;#]*)", re.MULTILINE)
@@ -23,7 +24,7 @@ class SourceFile:
     def lines_of(self, function: CodeType) -> tuple[int, int]:
         """Return the indices of the first line of an outermost function, decorators included, and after its last."""
         first = function.co_firstlineno - 1
-        end = max(line for code in codes_in(function) for *_, line in code.co_lines() if line)
+        end = max(lines_in(function))
         lead = _lead(self._lines[first]) if first < len(self._lines) else ""
         while end < len(self._lines):
             line = self._lines[end]
@@ -46,23 +47,17 @@ class SourceFile:
         If the headers do not fit, the result does not compile to the function.
         """
         first, end = self.lines_of(function)
-        lead = _lead(self._lines[first]) if first < len(self._lines) else ""
-        headers = [f"class {name}:" for name in function.co_qualname.split(".")[:-1]] or ["if 1:"] * bool(lead)
-        above = [""] * first
-        for depth, header in enumerate(headers[:first]):
-            above[first - len(headers) + depth] = lead[:depth] + header
-        if first > len(headers):
-            above[0] = self._imports(function)
+        line = self._lines[first] if first < len(self._lines) else ""
+        above = lines_above(first, line, function.co_qualname, self._imports(function))
         return "\n".join(above + self._lines[first:end])
 
-    def _imports(self, function: CodeType) -> str:
-        """Return one statement that imports, in name, what the module imports: a call of it compiles differently."""
+    def _imports(self, function: CodeType) -> list[str]:
+        """Return the names that a function uses of what the module imports."""
         codes = list(codes_in(function))
         local = {name for code in codes for name in (*code.co_varnames, *code.co_cellvars)}
         used = {name for code in codes for name in code.co_names} | local
         # What an indented import binds is mostly local where it is used, if it is not the module's.
-        names = sorted({name for name, indented in self._imported if name in used and not (indented and name in local)})
-        return "import " + ", ".join(f"_ as {name}" for name in names) if names else ""
+        return sorted({name for name, indented in self._imported if name in used and not (indented and name in local)})
 
     @cached_property
     def _imported(self) -> set[tuple[str, bool]]:
@@ -82,12 +77,20 @@ def read_source(path: str) -> SourceFile | None:
         return None
 
 
-def codes_in(function: CodeType) -> Iterator[CodeType]:
-    """Yield the code of a function, and of all that is defined in it."""
-    yield function
-    for constant in function.co_consts:
-        if isinstance(constant, CodeType):
-            yield from codes_in(constant)
+def lines_above(count: int, line: str, name: str, imported: Sequence[str]) -> list[str]:
+    """Return what to put on this many lines above a function, so that it compiles by itself as it does in its file.
+
+    ``line`` is its first one, decorators included, ``name`` its qualified name, and ``imported`` names what its module
+    imports: a call of an attribute of that compiles differently from other calls.
+    """
+    lead = _lead(line)
+    headers = [f"class {each}:" for each in name.split(".")[:-1]] or ["if 1:"] * bool(lead)
+    above = [""] * count
+    for depth, header in enumerate(headers[:count]):
+        above[count - len(headers) + depth] = lead[:depth] + header
+    if imported and count > len(headers):
+        above[0] = "import " + ", ".join(f"_ as {each}" for each in imported)
+    return above
 
 
 def _lead(line: str) -> str:

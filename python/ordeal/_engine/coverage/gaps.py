@@ -12,11 +12,11 @@ from contextlib import suppress
 from functools import lru_cache
 from itertools import chain
 from pathlib import Path
-from types import CodeType
 from typing import Any
 
 import msgspec
 
+from ordeal._base.code_objects import lines_in
 from ordeal._base.regular_file import real_path, source_text
 from ordeal._engine.coverage.targets import Source, Target
 
@@ -187,21 +187,11 @@ def _parse(path: str, _modified_ns: int) -> _Parsed | None:
     try:
         text = source_text(path)
         tree = ast.parse(text, path)
-        executable = frozenset(_executable_lines(compile(tree, path, "exec", dont_inherit=True)))
+        executable = frozenset(lines_in(compile(tree, path, "exec", dont_inherit=True)))
     except (SyntaxError, UnicodeDecodeError, ValueError):
         return None
     statements = _statements(tree.body, executable, runs_at_import=True, is_conditional=False)
     return _Parsed(tuple(statements), tuple(text.splitlines()))
-
-
-def _executable_lines(code: CodeType) -> Iterator[int]:
-    """Yield lines with instructions, nested code included. Others (``global x``, folded constants) can never be hit."""
-    for _, _, line in code.co_lines():
-        if line is not None:
-            yield line
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            yield from _executable_lines(constant)
 
 
 def _statements(

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import types
-from collections.abc import Iterator
 from functools import cache
 
 from hypothesis import stateful
 from hypothesis.stateful import RuleBasedStateMachine, rule
 
+from ordeal._base.code_objects import codes_in
 from ordeal.chaos import ChaosTest
 
 
@@ -34,13 +33,6 @@ def own_names(cls: type[RuleBasedStateMachine]) -> frozenset[str]:
     made = vars((_BareChaos if issubclass(cls, ChaosTest) else _Bare)())
     ours = [base for base in cls.__mro__ if base.__module__.partition(".")[0] == "ordeal"]
     values = [*vars(stateful).values(), *(each for base in ours for each in vars(base).values())]
-    functions = (getattr(each, "__code__", None) for each in values)
-    given = {name for code in functions if code is not None for name in _names_in(code) if name.startswith("_")}
-    return frozenset({*made, *given})
-
-
-def _names_in(code: types.CodeType) -> Iterator[str]:
-    yield from code.co_names
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            yield from _names_in(constant)
+    codes = (getattr(each, "__code__", None) for each in values)
+    names = {name for code in codes if code is not None for each in codes_in(code) for name in each.co_names}
+    return frozenset({*made, *(name for name in names if name.startswith("_"))})

@@ -43,15 +43,15 @@ class Places:
         frames = user_frames(error)
         own = [number for number, (code, _) in enumerate(frames) if code.co_filename in self._files]
         if not own:
-            operation = error.operation if isinstance(error, DivergenceError) else ""
-            found = self._defined(operation or last_step)
-            if found is None and not frames:
+            step = (error.operation if isinstance(error, DivergenceError) else "") or last_step
+            for code, (kind, name) in self._known.items():
+                if step and name == step and not code.co_filename.startswith(_OWN):
+                    at = self._line(code, code.co_firstlineno)  # that of its `def`
+                    return FailurePlace(kind, name, at, self._last_beyond(frames), tuple(asserted))
+            if not frames:
                 return None
-            if found is None:
-                at = self._line(*frames[0])
-                return FailurePlace("other", at.function, at, self._last_beyond(frames[1:]), tuple(asserted))
-            kind, name, at = found
-            return FailurePlace(kind, name, at, self._last_beyond(frames), tuple(asserted))
+            at = self._line(*frames[0])
+            return FailurePlace("other", at.function, at, self._last_beyond(frames[1:]), tuple(asserted))
         innermost, beyond = frames[own[-1]], frames[own[-1] + 1 :]
         if turning := turning_lines(error):
             # Where a recursion ends says nothing.
@@ -61,13 +61,6 @@ class Places:
         # What a rule calls and what calls it back are frames of the machine as well; the first one is the rule.
         kind, name = next((self._known[frames[n][0]] for n in own if frames[n][0] in self._known), ("other", ""))
         return FailurePlace(kind, name or at.function, at, self._last_beyond(beyond), tuple(asserted))
-
-    def _defined(self, name: str) -> tuple[PlaceKind, str, CodeLine] | None:
-        """Return the rule ``name`` with the line of its ``def``."""
-        for code, (kind, known) in self._known.items():
-            if name and known == name and not code.co_filename.startswith(_OWN):
-                return kind, known, self._line(code, code.co_firstlineno)
-        return None
 
     def _last_beyond(self, frames: Sequence[tuple[CodeType, int]]) -> CodeLine | None:
         """Return the innermost line that is not in the standard library, if there is one."""

@@ -173,8 +173,11 @@ class Child:
             if fork:
                 with suppress(ProcessLookupError, PermissionError):
                     os.killpg(fork, signal.SIGKILL)
-        stacks = _of_the_user(os.pread(self._stacks, TEXT_CHARS_MAX, 0).decode(errors="replace"))
-        self.exit_status = ChildExit(max(code, 0), max(-code, 0), stacks, not has_ended)
+        stacks = os.pread(self._stacks, TEXT_CHARS_MAX, 0).decode(errors="replace").splitlines()
+        # The innermost call comes first, and those of this package last.
+        own = f'File "{Path(__file__).parents[2]}{os.sep}'
+        of_user = "\n".join(takewhile(lambda line: own not in line, stacks))
+        self.exit_status = ChildExit(max(code, 0), max(-code, 0), of_user, not has_ended)
 
     def close(self) -> None:
         """End the process if it still runs, and release its resources. Unread messages are lost."""
@@ -295,12 +298,6 @@ def _prepare(stacks: int, limits: Limits) -> None:
     if limits.memory:
         limit_memory(limits.memory)
     gc.freeze()  # these objects are the supervisor's: collecting them would only copy its memory
-
-
-def _of_the_user(stacks: str) -> str:
-    """Return the part before the calls of this package; the innermost call comes first."""
-    own = f'File "{Path(__file__).parents[2]}{os.sep}'
-    return "\n".join(takewhile(lambda line: own not in line, stacks.splitlines()))
 
 
 def flush_output() -> None:

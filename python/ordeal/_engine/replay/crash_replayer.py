@@ -6,7 +6,7 @@ import math
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from mmap import mmap
 from time import sleep
@@ -18,7 +18,7 @@ from hypothesis.stateful import RuleBasedStateMachine
 import ordeal._native as _native
 from ordeal._base.rule_timeout import RuleTimeoutError, timeout_error
 from ordeal._base.trace_file import TraceStep
-from ordeal._engine.execution.bucket import HUNG, Bucketer, ProcessExitError, ProcessKilledError, falls_into
+from ordeal._engine.execution.bucket import HUNG, Bucketer, ProcessExitError, ProcessKilledError
 from ordeal._engine.execution.driver import Driver, Outcome, Status, TimedReplay
 from ordeal._engine.execution.recorder import Observer, RunRecorder
 from ordeal._engine.isolation.channel import Channel, Value
@@ -264,17 +264,8 @@ class CrashReplayer(Replayer):
             sleep(0.001)
         return False
 
-    def _try(
-        self, shrinker: _native.Shrinker, candidate: _native.Tape, holds: Callable[[Replayed], bool], deadline: float
-    ) -> None:
-        replayed = self._apart(candidate, deadline)
-        if holds(replayed):
-            shrinker.accept(replayed.tape)
-        else:
-            shrinker.refuse()
-
-    def _fails_in(self, bucket: str, tape: _native.Tape, deadline: float) -> bool:
-        return falls_into(self._apart(tape, deadline).bucket, bucket)
+    def _within(self, tape: _native.Tape, deadline: float) -> tuple[Replayed | None, _native.Replay | None]:
+        return self._apart(tape, deadline), None
 
     def _watched(self, tape: _native.Tape, recorder: RunRecorder) -> Replayed:
         """Record all steps with ``recorder``, in a process that ends when the last one would begin."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 
 import msgspec
 from hypothesis.errors import InvalidDefinition
@@ -219,7 +219,13 @@ class Replayer:
                         break
                     if prepare is not None:
                         prepare()
-                    self._try(shrinker, candidate, holds, deadline)
+                    replayed, ran = self._within(candidate, deadline)
+                    if replayed is not None and holds(replayed):
+                        shrinker.accept(replayed.tape if ran is None else ran)
+                    elif ran is not None:
+                        shrinker.refuse(ran)
+                    else:
+                        shrinker.refuse()
                     if tick is not None:
                         tick(ShrinkProgress(shrinker.phase, len(shrinker.current), shrinker.candidates))
         except OutOfTime:
@@ -230,22 +236,16 @@ class Replayer:
             failed_check = error
         return ShrinkResult(shrinker.current, shrinker.candidates, finished, interrupted, failed_check)
 
-    def _try(
-        self, shrinker: _native.Shrinker, candidate: _native.Tape, holds: Callable[[Replayed], bool], deadline: float
-    ) -> None:
-        step_source = _native.Replay(candidate)
-        try:
+    def _within(self, tape: _native.Tape, deadline: float) -> tuple[Replayed | None, _native.Replay | None]:
+        """Run ``tape`` until ``deadline``; return the result, and what ran, if it ran in this process.
+
+        The result is None for a run that asks to be skipped, or whose fault cannot be switched.
+        """
+        step_source = _native.Replay(tape)
+        with suppress(OrdealError, *skip_types()):
             outcome, bucket = self._execute(TimedReplay(step_source, deadline))
-        except OrdealError:
-            shrinker.refuse(step_source)
-            return
-        except skip_types():
-            shrinker.refuse(step_source)
-            return
-        if holds(self._facts_of(step_source, outcome, bucket)):
-            shrinker.accept(step_source)
-        else:
-            shrinker.refuse(step_source)
+            return self._facts_of(step_source, outcome, bucket), step_source
+        return None, step_source
 
     def ablate(self, tape: _native.Tape, bucket: str, seconds: float = math.inf) -> dict[str, bool] | None:
         """Return for each fault of ``tape`` whether the failure in ``bucket`` needs it; None when time ran out."""
@@ -256,18 +256,11 @@ class Replayer:
                 while (candidate := ablation.candidate()) is not None:
                     if monotonic() >= deadline:
                         return None
-                    ablation.accept(self._fails_in(bucket, candidate, deadline))
+                    replayed, _ = self._within(candidate, deadline)
+                    ablation.accept(replayed is not None and falls_into(replayed.bucket, bucket))
         except OutOfTime:
             return None
         return {self._driver.faults[fault].name: necessary for fault, necessary in ablation.verdicts()}
-
-    def _fails_in(self, bucket: str, tape: _native.Tape, deadline: float) -> bool:
-        """Return True if a run of ``tape`` fails in ``bucket``; a run that asks to be skipped does not."""
-        try:
-            seen = self._execute(TimedReplay(_native.Replay(tape), deadline))[1]
-        except skip_types():
-            return False
-        return falls_into(seen, bucket)
 
     def _facts_of(self, step_source: _native.Replay, outcome: Outcome, bucket: str) -> Replayed:
         return Replayed(

@@ -8,11 +8,11 @@ import ordeal._native as _native
 from ordeal._base.trace_file import SWARM, Trace, TraceStep
 from ordeal._engine.coverage.digests import digest_targets
 from ordeal._engine.coverage.targets import Target
+from ordeal._engine.execution.driver import Driver
 from ordeal._engine.execution.machine import source_digest
 from ordeal._engine.execution.recorder import RunRecorder
+from ordeal._engine.execution.settings import Scope, Settings
 from ordeal._engine.storage.state_file import Provenance
-from ordeal._hypothesis.machines import MachineDefinition
-from ordeal.faults import Fault
 
 
 class TraceBuilder:
@@ -21,25 +21,11 @@ class TraceBuilder:
     The source is that of the first trace, unless ``read_sources`` reads it before.
     """
 
-    def __init__(
-        self,
-        test_class: str,
-        seed: int,
-        definition: MachineDefinition,
-        faults: Sequence[Fault],
-        *,
-        targets: Sequence[Target] = (),
-        rule_timeout: float | None = None,
-        max_memory: int = 0,
-    ) -> None:
-        self._test_class = test_class
-        self._seed = seed
-        self._definition = definition
-        self._faults = faults
+    def __init__(self, settings: Settings | Scope, driver: Driver, targets: Sequence[Target]) -> None:
+        self._settings = settings
+        self._driver = driver
         self._targets = targets
         self._digests: dict[str, str] | None = None
-        self._rule_timeout = rule_timeout
-        self._max_memory = max_memory
 
     def read_sources(self) -> dict[str, str]:
         """Return the digests of the targets, which are read once: what runs is the code that was there at first."""
@@ -49,21 +35,22 @@ class TraceBuilder:
 
     def make(self, origin: Provenance, tape: _native.Tape, recorder: RunRecorder, invariant: str = "") -> Trace:
         """Return the trace of ``tape``, which ran while ``recorder`` watched and broke ``invariant``, if any."""
-        steps = recorder.finished_steps(tape, self._definition)
+        settings, definition = self._settings, self._driver.definition
+        steps = recorder.finished_steps(tape, definition)
         if origin.swarm is not None:
             steps = [self._swarm_step(*origin.swarm, origin.weights, steps), *steps]
         return Trace(
             run_id=origin.run_id,
-            seed=self._seed,
-            test_class=self._test_class,
+            seed=settings.seed,
+            test_class=settings.test_class,
             from_checkpoint=origin.checkpoint or None,
             steps=steps,
             edges_discovered=origin.edges,
             program=recorder.finished_program(invariant),
             targets=dict(self.read_sources()),
-            rule_timeout=self._rule_timeout,
-            max_memory=self._max_memory,
-            machine=source_digest(self._definition.cls),
+            rule_timeout=settings.rule_timeout,
+            max_memory=settings.max_memory,
+            machine=source_digest(definition.cls),
         )
 
     def _swarm_step(
@@ -75,9 +62,9 @@ class TraceBuilder:
         """
         on = {*rules, *(step.name for step in steps if step.kind == "rule")}
         switched = {*faults, *(step.name[1:] for step in steps if step.kind == "fault_toggle")}
-        names = [rule.name for rule in self._definition.rules]
+        names = [rule.name for rule in self._driver.definition.rules]
         active_rules = [name for name in names if name in on]
-        active_faults = [fault.name for fault in self._faults if fault.name in switched]
+        active_faults = [fault.name for fault in self._driver.faults if fault.name in switched]
         params: dict[str, object] = {"active_rules": active_rules, "active_faults": active_faults}
         if weights:
             params["weights"] = {name: weights.get(name, 0) for name in names}

@@ -30,7 +30,7 @@ from ordeal._engine.triage.executors import Here
 from ordeal._engine.triage.findings import Finding, Findings, KnownFailures
 from ordeal._engine.triage.messages import Shrinking
 from ordeal._engine.triage.setup import JobContext, ReplaySetup
-from ordeal._engine.triage.triage import Triage
+from ordeal._engine.triage.triage import Listener, Triage
 from ordeal._hypothesis.randoms import GlobalRandoms
 from ordeal._hypothesis.run_context import RunContext
 from ordeal._native import monotonic
@@ -186,7 +186,7 @@ class _ScopeDriver(Driver):
         return self._ordinary.next_step(step_source, run)
 
 
-class BoundedSearch:
+class BoundedSearch(Listener):
     """Runs all sequences of one machine. Used once; not thread-safe."""
 
     def __init__(self, scope: Scope, driver: Driver, targets: list[Target]) -> None:
@@ -252,10 +252,6 @@ class BoundedSearch:
     def interrupted(self) -> None:
         """See the ``Listener`` of triage."""
         self._was_interrupted = True
-
-    def count_of(self, finding: Finding) -> int:
-        """See the ``Listener`` of triage."""
-        return finding.count
 
     def shrinking(self, number: int, total: int, now: Shrinking) -> None:
         """See the ``Listener`` of triage: short sequences shrink too fast for progress to matter."""

@@ -12,7 +12,7 @@ from ordeal._engine.triage.executors import Here
 from ordeal._engine.triage.findings import Confirmation, Finding
 from ordeal._engine.triage.messages import Shrinking, progress_of
 from ordeal._engine.triage.setup import JobContext
-from ordeal._engine.triage.triage import Triage
+from ordeal._engine.triage.triage import Listener, Triage
 from ordeal._native import monotonic
 from ordeal.result import (
     ExplorationResult,
@@ -24,7 +24,7 @@ from ordeal.result import (
 )
 
 
-class Exploration(SearchListener):
+class Exploration(SearchListener, Listener):
     """Explores once, alone in this process. Listens to its own search and triage."""
 
     def __init__(self, settings: Settings, driver: Driver, targets: list[Target]) -> None:
@@ -112,10 +112,6 @@ class Exploration(SearchListener):
     def interrupted(self) -> None:
         """See the ``Listener`` of triage."""
         self._stopped = "interrupted"
-
-    def count_of(self, finding: Finding) -> int:
-        """See the ``Listener`` of triage."""
-        return finding.count
 
     def shrinking(self, number: int, total: int, now: Shrinking) -> None:
         """See the ``Listener`` of triage."""

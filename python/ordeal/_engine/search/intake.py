@@ -210,10 +210,11 @@ class FailureIntake:
         with self._monitoring.hidden():
             if finding.is_timeout and self._driver.limits.is_short:
                 return self._findings.suspect(finding, self._met)
+            needs_process = end.crash is not None and finding.needs_own_process
             return self._findings.add(
                 finding,
                 from_copy=not end.was_fresh,
-                replayer=self._replayer_of(finding, end),
+                replayer=self._crash_replayer() if needs_process else self._replayer,
                 met=self._met,
                 took_limit=self._takes_limit(finding, end),
             )
@@ -274,12 +275,6 @@ class FailureIntake:
         else:
             finding.tape = ran
         return ran is not None
-
-    def _replayer_of(self, finding: Finding, end: RunEnd) -> Replayer:
-        """Return the replayer that confirms ``finding``: a failure that ends its process needs separate processes."""
-        if end.crash is None or not finding.needs_own_process:
-            return self._replayer
-        return self._crash_replayer()
 
     def _crash_replayer(self) -> CrashReplayer:
         # The limits of this process come from the one that forked it, and its forks inherit them.

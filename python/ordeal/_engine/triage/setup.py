@@ -35,15 +35,7 @@ class ReplaySetup:
         self.targets = targets
         self.limits = limits
         self.is_importable = is_importable(driver.factory, settings.test_class)
-        self.trace_builder = TraceBuilder(
-            settings.test_class,
-            settings.seed,
-            driver.definition,
-            driver.faults,
-            targets=targets,
-            rule_timeout=settings.rule_timeout,
-            max_memory=settings.max_memory,
-        )
+        self.trace_builder = TraceBuilder(settings, driver, targets)
 
     @property
     def names(self) -> _native.MachineNames:

@@ -77,6 +77,7 @@ class Listener(Protocol):
 
     def count_of(self, finding: Finding) -> int:
         """Return how many runs met ``finding``."""
+        return finding.count
 
 
 class _FindingInTriage(msgspec.Struct):

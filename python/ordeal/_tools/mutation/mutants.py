@@ -22,6 +22,8 @@ from functools import cache, lru_cache
 from operator import itemgetter
 from typing import Any
 
+from ordeal._base.code_objects import exact, shape
+from ordeal._engine.coverage.function_source import lines_above
 from ordeal._engine.coverage.gaps import statements_in
 from ordeal._tools.mutation.chimp_sites import sites
 from ordeal._tools.mutation.operators import BODY_OPERATORS, OPERATORS, Change, padded
@@ -48,10 +50,6 @@ _COMPARED: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
 }
 #: Names of a module that describe it, as `__all__` and `__version__` do, and one of a class.
 _ARID_NAME = re.compile(r"__\w+__"), re.compile("__slots__")
-#: The flag of a function with a docstring, from Python 3.14 on.
-_HAS_DOCSTRING = 0x4000000
-#: The bytes of an instruction that loads the first constant.
-_FIRST_LOADED = [bytes((opcode, 0)) for opcode in dis.hasconst if opcode < 256]
 _NO_COVER = re.compile(rb"#\s*pragma:\s*no cover")
 
 
@@ -420,7 +418,7 @@ def _instructions(code: types.CodeType) -> tuple[object, ...]:
     jumps = {*dis.hasjrel, *dis.hasjabs}
     moves = bool(code.co_exceptiontable) or any(each.opcode in jumps for each in instructions)
     done = tuple(
-        (each.opname, _instructions(each.argval) if isinstance(each.argval, types.CodeType) else _exact(each.argval))
+        (each.opname, _instructions(each.argval) if isinstance(each.argval, types.CodeType) else exact(each.argval))
         for each in instructions
         if moves or each.opname != "NOP"
     )
@@ -465,32 +463,14 @@ def _imported_names(source: Source) -> list[str]:
 @lru_cache(maxsize=4096)
 def _surroundings(source: Source, function: tuple[int, int]) -> tuple[int, bytes]:
     """Return how to compile a function alone, and what to put on the lines before it."""
-    heads = _heads(source)[function]
-    before = [b""] * (function[0] - 1 - len(heads)) + heads
-    # A call of an attribute of an imported module compiles differently from other calls.
-    imported = _imported_names(source)
-    if imported and len(before) > len(heads):
-        before[0] = f"import {', '.join(imported)}".encode()
-    return _future_flags(source), b"".join(line + b"\n" for line in before)
+    name, line = _names(source)[function], source.lines[function[0] - 1].decode()
+    above = lines_above(function[0] - 1, line, name, _imported_names(source))
+    return _future_flags(source), "".join(f"{each}\n" for each in above).encode()
 
 
 @lru_cache(maxsize=64)
-def _heads(source: Source) -> dict[tuple[int, int], list[bytes]]:
-    """Return the surroundings of each function: the heads of classes, and a plain ``if`` for every other statement."""
-    found: dict[tuple[int, int], list[bytes]] = {}
-    waiting: list[tuple[ast.AST, list[bytes]]] = [(source.tree, [])]
-    while waiting:
-        node, heads = waiting.pop()
-        if isinstance(node, Function):
-            found[lines_of(node)] = heads
-        # A handler or a case has the indentation of its statement or its own; either way that of the statement stands
-        # for it. So has an `elif`, which is an `if` within an `if`.
-        if isinstance(node, ast.stmt):
-            head = f"class {node.name}:" if isinstance(node, ast.ClassDef) else "if each:"
-            outer = [each for each in heads if len(each) - len(each.lstrip()) < node.col_offset]
-            heads = [*outer, b" " * node.col_offset + head.encode()]
-        waiting += ((each, heads) for each in statements_in(node))
-    return found
+def _names(source: Source) -> dict[tuple[int, int], str]:
+    return {lines_of(node): source.name_of(node) for node in ast.walk(source.tree) if isinstance(node, Function)}
 
 
 @lru_cache(maxsize=64)
@@ -513,27 +493,3 @@ def raising(source: Source, mutant: Mutant) -> Mutant:
             kept = " ; yield" if any(isinstance(each, ast.Yield) for each in ast.walk(node)) else ""
             return dataclasses.replace(mutant, start=span[0], end=span[1], replacement=text + kept)
     raise AssertionError("a mutant's function is in its file")
-
-
-def shape(code: types.CodeType) -> tuple[object, ...]:
-    """Return the instructions, names and constants of code, to be compared and hashed; positions do not matter."""
-    constants = code.co_consts
-    # The first constant stays though nothing loads it. It was the docstring, or None, until Python 3.14, where it may
-    # be the condition of a loop without end.
-    is_any = sys.version_info >= (3, 14) and not code.co_flags & _HAS_DOCSTRING
-    if is_any and not any(first in code.co_code for first in _FIRST_LOADED):
-        constants = constants[1:]
-    return (
-        *(code.co_code, code.co_exceptiontable, code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars),
-        *(code.co_flags, code.co_argcount, code.co_kwonlyargcount, code.co_posonlyargcount, code.co_name),
-        tuple(shape(each) if isinstance(each, types.CodeType) else _exact(each) for each in constants),
-    )
-
-
-def _exact(value: object) -> tuple[object, ...]:
-    """Return a constant such that equal ones are of equal type: 1, 1.0 and True differ."""
-    if isinstance(value, tuple):
-        return (tuple, *map(_exact, value))
-    if isinstance(value, frozenset):
-        return (frozenset, *sorted(map(repr, map(_exact, value))))
-    return type(value), repr(value)

@@ -9,8 +9,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import lru_cache
 
+from ordeal._base.code_objects import codes_in, shape
 from ordeal._tools.mutation.interpreters.sitecustomize import real_path
-from ordeal._tools.mutation.mutants import Mutant, compiled_unit, lines_of, shape
+from ordeal._tools.mutation.mutants import Mutant, compiled_unit, lines_of
 from ordeal._tools.mutation.source import Function, Source
 
 Place = tuple[str, int]
@@ -18,14 +19,6 @@ Place = tuple[str, int]
 
 class NotSwappable(Exception):  # noqa: N818 - no mistake, but a property of a mutant
     """A mutant cannot be put into the live functions: they do not exist, or have other variables."""
-
-
-def codes_in(code: types.CodeType) -> Iterator[types.CodeType]:
-    """Yield a code object and all within it."""
-    yield code
-    for each in code.co_consts:
-        if isinstance(each, types.CodeType):
-            yield from codes_in(each)
 
 
 class LiveFunctions:

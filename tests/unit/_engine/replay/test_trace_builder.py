@@ -8,6 +8,7 @@ from pathlib import Path
 
 from ordeal._engine.coverage.targets import Target
 from ordeal._engine.execution.recorder import RunRecorder
+from ordeal._engine.execution.settings import Scope
 from ordeal._engine.replay.loading import load_for_replay
 from ordeal._engine.replay.trace_builder import TraceBuilder
 from ordeal._engine.storage.state_file import Provenance
@@ -15,6 +16,7 @@ from ordeal.trace import Trace, TraceStep
 
 from ...samples.traced import Faulty
 
+SCOPE = Scope(test_class="x:Y", progress=None, corpus_dir=None, rule_timeout=None, seed=42)
 STEPS = [TraceStep("fault_toggle", "+three(c)"), TraceStep("rule", "go")]
 
 
@@ -22,7 +24,7 @@ def made(origin: Provenance, targets: Sequence[Target] = ()) -> Trace:
     loaded = load_for_replay(Trace(1, 42, "x:Y", steps=STEPS), Faulty)
     recorder = RunRecorder()
     replayed = loaded.replayer.run(loaded.tape, recorder)
-    maker = TraceBuilder("x:Y", 42, loaded.driver.definition, loaded.driver.faults, targets=targets)
+    maker = TraceBuilder(SCOPE, loaded.driver, targets)
     return maker.make(origin, replayed.tape, recorder)
 
 
@@ -37,7 +39,7 @@ def test_a_trace_holds_the_digests_of_what_ran_and_not_of_what_was_written_later
     file.write_text("a = 1\n", "utf-8")
     loaded = load_for_replay(Trace(1, 42, "x:Y", steps=STEPS), Faulty)
     targets = [Target("changing", str(file), is_package=False)]
-    maker = TraceBuilder("x:Y", 42, loaded.driver.definition, loaded.driver.faults, targets=targets)
+    maker = TraceBuilder(SCOPE, loaded.driver, targets)
     digests = maker.read_sources()
     file.write_text("a = 2\n", "utf-8")
     recorder = RunRecorder()

@@ -11,13 +11,13 @@ from typing import Literal
 import pytest
 from tests.unit._tools.mutation.test_operators import made, source_of
 
+from ordeal._base.code_objects import shape
 from ordeal._tools.mutation.mutants import (
     CHIMP,
     compiled_unit,
     equals_original,
     made_of,
     mutants_of,
-    shape,
 )
 from ordeal._tools.mutation.operators import OPERATORS, PRESETS
 from ordeal._tools.mutation.source import Source

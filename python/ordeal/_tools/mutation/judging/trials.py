@@ -12,6 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from ordeal._base.code_objects import codes_in
 from ordeal._base.monitoring_tools import free_tools
 from ordeal._native import LoopCounter
 from ordeal._tools.mutation.forks import Say
@@ -21,7 +22,7 @@ from ordeal._tools.mutation.own_process import send_output_to
 from ordeal._tools.mutation.pytest_items import Items
 from ordeal._tools.mutation.sandbox import is_isolated, write_anew
 from ordeal._tools.mutation.source import Source
-from ordeal._tools.mutation.swap import LiveFunctions, NotSwappable, Swap, codes_in
+from ordeal._tools.mutation.swap import LiveFunctions, NotSwappable, Swap
 
 #: Tests may replace the original names.
 _TEMPORARY = tempfile.gettempdir()
