@@ -1,4 +1,4 @@
-"""A pool of connections: at most so many to one server, each used by one task at a time, and by others later."""
+"""A pool of connections: a limited number to one server, each used by one task at a time, and by others later."""
 
 import asyncio
 import contextlib

@@ -8,7 +8,7 @@ from ordeal import buggify
 
 @dataclass(frozen=True)
 class Message:
-    """So many cents for the account."""
+    """A payment of some cents into the account."""
 
     number: int
     cents: int
@@ -38,7 +38,7 @@ class MailQueue:
 
 
 class Account:
-    """Is told what was paid by messages."""
+    """The balance: the sum of the messages that were handled."""
 
     def __init__(self) -> None:
         self.cents = 0

@@ -17,7 +17,7 @@ class Link:
         number = self._next
         sometimes_ge(number, NUMBERS - 1, "the numbers start over")
         self._next = (number + 1) % NUMBERS
-        self.waiting[number] = payload  # the planted bug: whatever waited under this number is forgotten
+        self.waiting[number] = payload  # the planted bug: what waited under this number is forgotten
         return number
 
     def acknowledge(self, number: int) -> None:

@@ -190,7 +190,7 @@ class Raft(asyncio.DatagramProtocol):
 
 
 class Client(asyncio.DatagramProtocol):
-    """Puts values into the log, one after another, and asks again until it is told that a value is there."""
+    """Puts values into the log, one after another, and asks again until a node confirms it."""
 
     def __init__(self, nodes: list[str]) -> None:
         self.nodes = nodes

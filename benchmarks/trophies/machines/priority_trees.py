@@ -112,7 +112,7 @@ def loops():
 TROPHIES = [
     Trophy(
         "priority_below",
-        "a stream that is put below one of its own is left with the streams of that one, which are scheduled too soon",
+        "a stream that moves below one of its children keeps the children of that one, which are scheduled too soon",
         "The stream below is moved up first, together with all that depends on it, as RFC 7540 says.",
         Streams,
         "a stream that is blocked, or below|although none is ready",

@@ -112,6 +112,6 @@ TROPHIES = [
         "is not iterable",
         comments,
         "TypeError",
-        known="issue 29 of yamkix looks alike; its own tracker was not searched",
+        known="issue 29 of yamkix looks like it; its own tracker was not searched",
     ),
 ]

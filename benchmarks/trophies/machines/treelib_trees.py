@@ -111,7 +111,7 @@ def pastes():
 TROPHIES = [
     Trophy(
         "treelib_paste",
-        "`paste` with `deep=True` raises NodeIDAbsentError whatever is pasted",
+        "`paste` with `deep=True` raises NodeIDAbsentError for any tree",
         "It pastes a deep copy of the tree.",
         Grafted,
         "is not in the tree",

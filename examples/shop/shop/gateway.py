@@ -15,8 +15,8 @@ class Receipt:
 class CardGateway:
     """An acquirer with two kinds of movement.
 
-    A capture settles one authorisation, so the acquirer itself makes a repeated capture harmless. A refund is a payment
-    of its own: an order may rightly be refunded in parts, so each request that arrives is carried out.
+    A capture settles one authorisation, so the acquirer itself makes a repeated capture harmless. A refund is a
+    separate payment: an order may rightly be refunded in parts, so each request that arrives is carried out.
     """
 
     def __init__(self) -> None:

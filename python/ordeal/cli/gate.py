@@ -166,7 +166,7 @@ class _Gate:
         answers, others, failed, until = list[dict[str, Any]](), list[str](), False, monotonic() + seconds
         for each in classes:
             if monotonic() > until:
-                others.append(f"left out, as the time was over: {each}")
+                others.append(f"left out, as no time was left: {each}")
                 continue
             answer = _ordeal([*order, each], self._left() + GRACE_SECONDS)
             if isinstance(answer, str):

@@ -44,7 +44,9 @@ def fail_nth(target: str, n: int | None = None) -> CallFault:
     if n is not None:
         check_count("fail_nth", "n", n, 1)
     if not has_gil():
-        raise FaultError("fail_nth() needs the GIL, and this Python has none", hint="use another interpreter")
+        raise FaultError(
+            "fail_nth() needs the GIL, and this Python has none", hint="use a build of Python with the GIL"
+        )
     return _AllocationFault(target, n)
 
 
@@ -134,7 +136,7 @@ def fail_each(call: Callable[[], object], *, seconds: float = 30.0) -> list[Allo
         FaultError: this system or Python cannot do it, or ``call()`` raises although no allocation fails.
     """
     if not can_supervise() or not has_gil():
-        raise FaultError("fail_each() needs Linux and the GIL", hint="use another system or interpreter")
+        raise FaultError("fail_each() needs Linux and the GIL", hint="use Linux, and a build of Python with the GIL")
     reached = mmap(-1, 8)
     without = call_in_fork(functools.partial(_outcomes, call, reached, 1, 0), seconds, Limits())
     if without.problem:
