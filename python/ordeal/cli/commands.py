@@ -18,7 +18,13 @@ from ordeal.config.table import Option
 _SHELLS = ("bash", "zsh", "fish")
 _SETTINGS: dict[str, Any] = {"help_option_names": ["-h", "--help"]}
 #: Where a command is carried out if its module does not have its name.
-_MODULES = {"chimp": "mutation.chimp", "env": "doctor", "fleet": "fleet.show", "mutate": "mutation.mutate"}
+_MODULES = {
+    "pack": "artifacts",
+    "chimp": "mutation.chimp",
+    "env": "doctor",
+    "fleet": "fleet.show",
+    "mutate": "mutation.mutate",
+}
 #: The commands whose flags override settings: they are passed on as they were given.
 _OVERRIDING = ("benchmark", "explore", "mutate")
 
@@ -155,6 +161,19 @@ def _print_completion(shell: str) -> int:
     root = click.get_current_context().find_root().command
     terminal.write(f"{complete(root, {}, 'ordeal', '_ORDEAL_COMPLETE').source().rstrip()}\n")
     return 0
+
+
+@_command(
+    "Exit code: 0, 2 for wrong use, or for a trace that cannot be read.",
+    click.Argument(["action"], type=click.Choice(("list", "export"))),
+    _argument("trace", "[ID|FILE]", path=True),
+)
+def artifacts() -> None:
+    """List the saved failures, or export all that belongs to one.
+
+    `export ID` writes a folder with the trace, its text, its program, its decisions, the versions of all installed
+    packages, and the report and events of the run that found it. Without ID, exports the last one that was saved.
+    """
 
 
 @_command(

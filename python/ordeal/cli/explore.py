@@ -44,7 +44,7 @@ from ordeal._report.terminal import terminal_report
 from ordeal.cli import terminal
 from ordeal.cli.commands import ALL_OPTIONS
 from ordeal.cli.folders import traces_folders
-from ordeal.cli.own_files import is_generated, is_state, refuse_foreign
+from ordeal.cli.own_files import is_generated, is_state, place_for
 from ordeal.cli.progress import Watchers, progress_view
 from ordeal.config.flags import ExploreFlags
 from ordeal.config.options import (
@@ -85,6 +85,9 @@ def run(given: Mapping[str, Any]) -> int:
     options = _effective(config, exploration_options(config, confirm_fresh=True).with_flags(given), command, own)
     _refuse_flags(own, config, options, command)
     _refuse_fleet_flags(command, options)
+    tests, state = own.generate_tests, options.save_state_to
+    own = own.replaced(generate_tests=tests and place_for("--generate-tests", tests, is_generated, own.on_exists))
+    options = options.replaced(save_state_to=state and place_for("--save-state", state, is_state, own.on_exists))
     _check_entries(config, options)
     for name in formats:
         format_module(name)  # a report that cannot be written is refused before the search
@@ -134,8 +137,6 @@ def _refuse_flags(
         if is_given and not options.isolate:
             message = f"`--in-process` and `{option}` contradict each other"
             raise ConfigError(message, hint="drop one of them: this process alone is one worker")
-    refuse_foreign("--generate-tests", flags.generate_tests, is_generated, force=flags.force)
-    refuse_foreign("--save-state", options.save_state_to, is_state, force=flags.force)
     for option, path in (("--save-state", options.save_state_to), ("--resume", options.resume_from)):
         if path is not None and len(config.tests) != 1:
             message = f"`{option}` names one file, and {flags.config} has {len(config.tests)} [[tests]]"

@@ -1,33 +1,42 @@
-"""Refuses to replace a file that ordeal did not write, before anything runs; ``--force`` replaces it."""
+"""Where a command writes if a file is there already: by default, nothing replaces a file that ordeal did not write."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import count
 from pathlib import Path
 
 from ordeal._base.formatting import one_line
 from ordeal._base.regular_file import read_regular
-from ordeal._base.trace_file import Trace
+from ordeal._base.trace_file import PACKED_NAME, Trace
 from ordeal._engine.export.generated_tests import HEADER
 from ordeal._engine.storage.state_file import MAGIC
 from ordeal.errors import ConfigError, TraceError
 
 
-def refuse_foreign(option: str, path: str | Path | None, is_own: Callable[[Path], bool], *, force: bool) -> None:
-    """Raise ConfigError if a file is at ``path`` that is neither empty nor one that ordeal wrote.
+def place_for[P: (str, Path)](option: str, path: P, is_own: Callable[[Path], bool], on_exists: str | None) -> P:
+    """Return the path to write to, before anything runs: another one if ``on_exists`` is ``number`` and it is taken.
 
-    What is not a regular file, such as ``/dev/stdout``, is written to, and not replaced.
+    What is neither a file nor a folder, such as ``/dev/stdout``, is written to, and not replaced.
+
+    Raises:
+        ConfigError: something is there that may not be replaced. By default, what is empty or ordeal's own may.
     """
-    target = None if path is None or force else Path(path)
-    if target is None or not target.is_file():
-        return
+    target = Path(path)
+    if on_exists == "replace" or not (target.is_file() or (target.is_dir() and is_own is is_export)):
+        return path
+    if on_exists == "number":
+        numbered = (target.with_name(f"{target.stem}-{number}{target.suffix}") for number in count(2))
+        return type(path)(next(each for each in numbered if not each.exists()))
     try:
-        replaceable = not target.stat().st_size or is_own(target)
+        replaceable = on_exists is None and (not target.stat().st_size or is_own(target))
     except OSError:
         replaceable = False
     if not replaceable:
-        message = one_line(f"`{option}` would replace {target}, which ordeal did not write")
-        raise ConfigError(message, hint="name another file, or add `--force`")
+        foreign = ", which ordeal did not write" if on_exists is None else ""
+        message = one_line(f"`{option}` would replace {target}{foreign}")
+        raise ConfigError(message, hint="name another one, or add `--on-exists replace`")
+    return path
 
 
 def is_generated(path: Path) -> bool:
@@ -47,6 +56,11 @@ def is_trace(path: Path) -> bool:
     except TraceError:
         return False
     return True
+
+
+def is_export(path: Path) -> bool:
+    """Return True for the folder of an exported failure."""
+    return is_trace(path / PACKED_NAME)
 
 
 def is_none(_path: Path) -> bool:

@@ -32,7 +32,7 @@ from ordeal._report.replay import (
 )
 from ordeal.cli import terminal
 from ordeal.cli.folders import corpus_folders, traces_folders
-from ordeal.cli.own_files import is_none, is_trace, refuse_foreign
+from ordeal.cli.own_files import is_none, is_trace, place_for
 from ordeal.config.flags import ReplayFlags
 from ordeal.config.options import DEFAULT_PATH
 from ordeal.errors import FOUND, ConfigError, OutdatedTraceError
@@ -40,7 +40,7 @@ from ordeal.errors import FOUND, ConfigError, OutdatedTraceError
 
 def run(flags: ReplayFlags) -> int:
     """Replay what the command line names, and return the exit code."""
-    _check(flags)
+    flags = _checked(flags)
     trust_settings(Path(DEFAULT_PATH))
     path = str(find_failure(flags.trace, traces_folders(), corpus_folders()))
     flags = flags.replaced(trace=path)
@@ -85,7 +85,8 @@ def run(flags: ReplayFlags) -> int:
     return FOUND if result.error is not None else 0
 
 
-def _check(flags: ReplayFlags) -> None:
+def _checked(flags: ReplayFlags) -> ReplayFlags:
+    """Return the flags with the paths that are written to."""
     others = ("shrink", "ablate", "plain", "pdb", "verbose")
     ran = next((name for name in others if flags.check and getattr(flags, name)), None)
     if ran is not None:
@@ -96,8 +97,10 @@ def _check(flags: ReplayFlags) -> None:
         raise ConfigError("`--plain -` and `--json` both write to stdout", hint="write `--plain FILE`")
     if flags.pdb and flags.json:
         raise ConfigError("`--pdb` and `--json` both write to stdout", hint="drop one of them")
-    refuse_foreign("-o", flags.output, is_trace, force=flags.force)
-    refuse_foreign("--plain", flags.plain, is_none, force=flags.force)
+    return flags.replaced(
+        output=flags.output and place_for("-o", flags.output, is_trace, flags.on_exists),
+        plain=flags.plain and place_for("--plain", flags.plain, is_none, flags.on_exists),
+    )
 
 
 def _study(flags: ReplayFlags, trace: Trace, result: Rerun) -> tuple[Trace | None, dict[str, bool] | None]:

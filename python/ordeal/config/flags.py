@@ -29,6 +29,15 @@ from ordeal.config.table import Option, Table, option, place, switch
 PERCENT_FROM_0 = number("a number of percent, 0 or more", 5, "0 or more", lambda value: value >= 0)
 
 
+ON_EXISTS: Any = option(
+    None,
+    one_of("fail", "replace", "number"),
+    "replace what ordeal wrote",
+    flag="--on-exists POLICY",
+    help="If the file is there: fail, replace it, or number the new one",
+)
+
+
 class CommandFlags(Table):
     """The options that ``ordeal explore`` and ``ordeal benchmark`` share: the file that they read."""
 
@@ -45,7 +54,7 @@ class ExploreFlags(CommandFlags):
     prune_fixed_seeds: bool = switch("--prune-fixed-seeds", "Delete saved failures (seeds) that pass now")
     generate_tests: str | None = place("--generate-tests PATH", "Write pytest functions")
     dry_run: bool = switch("--dry-run", "Print the job, or the files that a cluster would be sent; start nothing")
-    force: bool = switch("--force", "Replace files that ordeal did not write")
+    on_exists: str | None = ON_EXISTS
     all: bool = switch("--all", "Show all failures, not only ten of each class")
     progress: str = option(
         "auto",
@@ -137,6 +146,16 @@ class MutateOptions(MutateFlags, MutationsConfig):
 
 
 # The commands that have one record each: its fields are the flags, and the words that stand without one.
+
+
+class ArtifactsFlags(Table):
+    """What ``ordeal artifacts`` does: lists what is saved, or exports all that belongs to a failure."""
+
+    action: str
+    trace: str | None = None
+    output: str | None = place("-o, --output PATH", "Folder of what is exported", "ID")
+    on_exists: str | None = ON_EXISTS
+    json: bool = switch("--json", "Print the list as JSON")
 
 
 class BisectFlags(Table):
@@ -281,7 +300,7 @@ class PackFlags(Table):
 
     trace: str | None = None
     output: str | None = place("-o, --output PATH", "File of the archive", "ID.zip")
-    force: bool = switch("--force", "Replace files that ordeal did not write")
+    on_exists: str | None = ON_EXISTS
 
 
 class ProfileFlags(CommandFlags):
@@ -316,7 +335,7 @@ class ReplayFlags(Table):
     ablate: bool = switch("--ablate", "Find the faults that it needs")
     output: str | None = place("-o, --output PATH", "Save the shrunk trace")
     plain: str | None = place("--plain PATH", "Write plain Python that fails the same way; - for stdout")
-    force: bool = switch("--force", "Replace files that ordeal did not write")
+    on_exists: str | None = ON_EXISTS
     json: bool = switch("--json", "Print the outcome as JSON")
     verbose: bool = switch("-v, --verbose", "Show each step and the traceback")
     pdb: bool = switch("--pdb", "Debug where it fails")
@@ -359,6 +378,7 @@ class ViewFlags(Table):
 
 #: The tables that declare the flags of each command.
 _TABLES: dict[str, tuple[type[Table], ...]] = {
+    "artifacts": (ArtifactsFlags,),
     "bisect": (BisectFlags,),
     "catalog": (CatalogFlags,),
     "chimp": (ChimpFlags,),
@@ -389,7 +409,7 @@ _FLAGS = {
         "Seeds": "known no_seeds prune_fixed_seeds",
         "State": "save_state_to resume_from store",
         "Fleet": "on members image job_options project fleet_name dry_run",
-        "Output": "verbose progress all generate_tests force formats report_dir json fail_on",
+        "Output": "verbose progress all generate_tests on_exists formats report_dir json fail_on",
     },
     "benchmark": {"Trials": "config max_workers time metric repeat seed", "Output": "json"},
     "mutate": {

@@ -43,6 +43,7 @@ Keep:
   seeds       Replay the saved failures (seeds), and report which still fail
   bisect      Find the commit that introduced a failure
   pack        Pack a saved failure into one file, to share it
+  artifacts   List the saved failures, or export all that belongs to one
 
 Before a merge:
   gate        Check all that must hold before a merge

@@ -19,7 +19,7 @@ _SUFFIXES = (".json", ".gz", ".zst", ".zip")
 
 
 @dataclass(frozen=True, slots=True)
-class _SavedSeed:
+class SavedFailure:
     """A file with the names by which it can be meant: ids of its failure, and the hash of a seed."""
 
     path: Path
@@ -38,15 +38,7 @@ def find_failure(name: str | None, traces_dirs: Iterable[Path], corpus_dirs: Ite
     is_path = name is not None and ("/" in name or "\\" in name or name.startswith(LINE) or name.endswith(_SUFFIXES))
     if name is not None and (is_path or Path(name).is_file()):
         return Path(name)
-    # The traces of several classes are in a folder for each.
-    patterns = ("fail-*.json*", "*/fail-*.json*")
-    paths = [path for folder in traces_dirs for pattern in patterns for path in folder.glob(pattern)]
-    paths += [path for folder in corpus_dirs for path in seed_paths(folder)]
-    times = {}
-    for path in paths:
-        with suppress(OSError):
-            times[path] = path.stat().st_mtime_ns
-    files = sorted(times, key=lambda path: (times[path], str(path)), reverse=True)
+    files = _files(traces_dirs, corpus_dirs)
     if name is None:
         if not files:
             raise ConfigError("no failure is saved here", hint="`ordeal explore` saves those that it finds")
@@ -64,7 +56,25 @@ def find_failure(name: str | None, traces_dirs: Iterable[Path], corpus_dirs: Ite
     return found[0].path
 
 
-def _hint(name: str, saved: Sequence[_SavedSeed]) -> str:
+def saved_failures(traces_dirs: Iterable[Path], corpus_dirs: Iterable[Path]) -> list[SavedFailure]:
+    """Return the saved failures that can be read, the newest first."""
+    return list(_read(_files(traces_dirs, corpus_dirs)[:FILES_MAX]))
+
+
+def _files(traces_dirs: Iterable[Path], corpus_dirs: Iterable[Path]) -> list[Path]:
+    """Return the files of saved failures, the newest first."""
+    # The traces of several classes are in a folder for each.
+    patterns = ("fail-*.json*", "*/fail-*.json*")
+    paths = [path for folder in traces_dirs for pattern in patterns for path in folder.glob(pattern)]
+    paths += [path for folder in corpus_dirs for path in seed_paths(folder)]
+    times = {}
+    for path in paths:
+        with suppress(OSError):
+            times[path] = path.stat().st_mtime_ns
+    return sorted(times, key=lambda path: (times[path], str(path)), reverse=True)
+
+
+def _hint(name: str, saved: Sequence[SavedFailure]) -> str:
     ids = list(dict.fromkeys(each.names[0] for each in saved if each.names))
     close = get_close_matches(name, [known for each in saved for known in each.names], n=1, cutoff=0.5)
     if close:
@@ -75,7 +85,7 @@ def _hint(name: str, saved: Sequence[_SavedSeed]) -> str:
     return f"saved here, the newest first: {', '.join(ids[:LISTED_MAX])}{more}"
 
 
-def _read(paths: Sequence[Path]) -> Iterable[_SavedSeed]:
+def _read(paths: Sequence[Path]) -> Iterable[SavedFailure]:
     """Yield the files that can be read; a replay of the others says what is wrong with them."""
     for path in paths:
         with suppress(OrdealError):
@@ -83,4 +93,4 @@ def _read(paths: Sequence[Path]) -> Iterable[_SavedSeed]:
             bucket = "" if trace.failure is None else trace.failure.bucket
             ids = dict.fromkeys(failure_id(each) for each in (bucket, place_of(bucket)) if each)
             own = seed_name(path)
-            yield _SavedSeed(path, (*ids, own.removeprefix("fail-").removeprefix("seed-"), own), trace.test_class)
+            yield SavedFailure(path, (*ids, own.removeprefix("fail-").removeprefix("seed-"), own), trace.test_class)

@@ -1,4 +1,4 @@
-"""``ordeal pack``: one file with a failure, and what a stranger may have put into one; ``ordeal replay --check``."""
+"""Saved failures in a folder or in one file, what a stranger may have put into one; ``ordeal replay --check``."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_a_file_that_is_not_an_archive_of_ordeal_is_not_replaced(run: Run) -> No
     Path("own.zip").write_text("mine")
     code, out, err = run("pack", "failure.json", "-o", "own.zip")
     assert (code, out, err.startswith("error: `-o` would replace own.zip")) == (2, "", True)
-    assert run("pack", "failure.json", "-o", "own.zip", "--force")[0] == 0
+    assert run("pack", "failure.json", "-o", "own.zip", "--on-exists", "replace")[0] == 0
     assert run("pack", "failure.json", "-o", "failure.txt")[2].startswith("error: `failure.txt` does not end in .zip")
 
 
@@ -104,3 +104,50 @@ def test_a_check_runs_nothing_and_says_what_has_changed(run: Run) -> None:
     assert "  changed since: packed_machine\n" in out
     assert "python 3.1.4\n  this is python 3." in out
     assert run("replay", "--check", "--shrink", "failure.json")[0] == 2
+
+
+def test_all_that_belongs_to_a_failure_is_exported(run: Run) -> None:
+    code, _, err = run("artifacts", "export", "failure.json", "-o", "out")
+    assert (code, err.startswith("Exported to out: trace.json, failure.txt, ")) == (0, True)
+    assert "state.go()" in Path("out/program.py").read_text()
+    assert Path("out/decisions.txt").read_text().startswith("1. go()")
+    assert run("replay", "out/trace.json")[0] == 1
+    # Again: it replaces what ordeal wrote, and nothing else unless asked for.
+    assert run("artifacts", "export", "failure.json", "-o", "out")[0] == 0
+    Path("mine").mkdir()
+    Path("mine/notes.txt").write_text("mine")
+    code, _, err = run("artifacts", "export", "failure.json", "-o", "mine")
+    assert (code, err.startswith("error: `-o` would replace mine, which ordeal did not write")) == (2, True)
+    assert [each.name for each in Path("mine").iterdir()] == ["notes.txt"]
+
+
+def test_the_report_and_the_events_of_the_run_are_exported_and_failures_are_listed(run: Run) -> None:
+    assert run("artifacts", "list") == (0, "no failure is saved here\n", "")
+    run("explore", "packed_machine:Packed", "--max-runs", "5", "--in-process")
+    code, out, _ = run("artifacts", "list", "--json")
+    saved = json.loads(out)["failures"]
+    assert code == 0
+    assert {each["test_class"] for each in saved} == {"packed_machine:Packed"}
+    name = saved[0]["id"]
+    assert name in run("artifacts", "list")[1]
+    assert run("artifacts", "export", name)[0] == 0
+    assert name in Path(name, "result.json").read_text()
+    assert "packed_machine" in Path(name, "events.ndjson").read_text()
+    assert run("artifacts", "list", "x")[2].startswith("error: `ordeal artifacts list` takes no ID")
+
+
+def test_what_is_written_onto_something_is_refused_replaced_or_numbered(run: Run) -> None:
+    assert run("pack", "failure.json", "-o", "a.zip")[0] == 0
+    code, _, err = run("pack", "failure.json", "-o", "a.zip", "--on-exists", "fail")
+    assert (code, err.splitlines()[0]) == (2, "error: `-o` would replace a.zip")
+    for number in (2, 3):
+        assert run("pack", "failure.json", "-o", "a.zip", "--on-exists", "number")[0] == 0
+        assert Path(f"a-{number}.zip").read_bytes() == Path("a.zip").read_bytes()
+    for name in ("out", "out-2"):
+        assert run("artifacts", "export", "failure.json", "-o", "out", "--on-exists", "number")[0] == 0
+        assert Path(name, "trace.json").exists()
+    Path("plain.py").write_text("mine")
+    for policy, code in (("fail", 2), ("number", 1)):
+        assert run("replay", "failure.json", "--plain", "plain.py", "--on-exists", policy)[0] == code
+    assert Path("plain.py").read_text() == "mine"
+    assert run("explore", "packed_machine:Packed", "--max-runs", "5", "--on-exists", "never")[2].startswith("error: ")
