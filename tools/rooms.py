@@ -40,7 +40,15 @@ ROOMS = (
     # the doors of the engine
     *("scaling", "explore", "trace", "reporting"),
     # what runs machines of users in processes of its own: to write a first one, and to say why one finds nothing
-    *("_tools", "_tools/compare", "_tools/profile", "_tools/scaffold", "_tools/doctor", "_tools/mutation"),
+    *(
+        "_tools",
+        "_tools/compare",
+        "_tools/profile",
+        "_tools/scaffold",
+        "_tools/doctor",
+        "_tools/mutation",
+        "_tools/risk",
+    ),
     # the faces
     *("_report", "_pytest", "cli", "", "../_ordeal_pytest"),
 )

@@ -207,7 +207,8 @@ def catalog() -> None:
     """List the assertions of the source that no run has reached.
 
     PATHS are files and folders [default: the target modules of ordeal.toml, else the current folder]. What `ordeal
-    explore` and `pytest --chaos` have reached is in .ordeal/properties.json.
+    explore` and `pytest --chaos` have reached is in .ordeal/properties.json. With --risk, ranks functions by the lines
+    that the last exploration missed, mutants that survived the last `ordeal mutate`, and waits that no fault struck.
     """
 
 

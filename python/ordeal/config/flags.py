@@ -170,6 +170,7 @@ class CatalogFlags(Table):
     """Which files and folders ``ordeal catalog`` lists; none for the target modules."""
 
     paths: tuple[str, ...] = ()
+    risk: bool = switch("--risk", "Rank functions by what no run, mutant or fault has tested in them")
     json: bool = switch("--json", "Print the catalog as JSON")
 
 

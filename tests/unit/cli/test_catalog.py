@@ -183,3 +183,67 @@ def test_an_exploration_tells_when_it_cannot_save(run: Run) -> None:
     code, _, err = run("explore")
     assert code == 2
     assert "error: cannot save what was seen of properties to .ordeal/properties.json: Is a directory\n" in err
+
+
+RISKY = """
+    import asyncio
+
+    class Till:
+        def __init__(self):
+            self.cash = 0
+
+        def pay(self, cents):
+            if cents == 77:
+                self.cash = -1
+            store(cents)
+
+        def close(self):
+            with open("till") as file:
+                return file.read()
+
+    def store(cents):
+        return cents
+
+    async def settle():
+        await asyncio.sleep(1)
+        await send()
+
+    async def send():
+        pass
+"""
+RISKY_MACHINE = """
+    from ordeal import ChaosTest, rule
+    from ordeal.faults import io
+    import risky_till
+
+    class Tills(ChaosTest):
+        faults = [io.return_empty("risky_till.store")]
+
+        @rule()
+        def pay(self):
+            risky_till.Till().pay(1)
+"""
+
+
+def test_functions_are_ranked_by_what_nothing_has_tested(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    code, _, err = run("catalog", "--risk")
+    assert (code, err.startswith("error: no run has a result")) == (2, True)
+    Path("risky_till.py").write_text(dedent(RISKY))
+    Path("risky_machine.py").write_text(dedent(RISKY_MACHINE))
+    run("explore", "risky_machine:Tills", "-t", "risky_till", "--max-runs", "20", "--in-process", "--no-shrink")
+    code, out, err = run("catalog", "--risk")
+    assert (code, err) == (0, "`ordeal mutate` adds the mutants that no test notices\n")
+    tests = "reached by risky_machine:Tills"
+    assert out.splitlines() == [
+        f"   4  risky_till.py:20  settle: 2 lines missed, 2 waits without a fault; not {tests}",
+        f"   3  risky_till.py:13  Till.close: 2 lines missed, 1 wait without a fault; not {tests}",
+        f"   1  risky_till.py:8  Till.pay: 1 line missed; {tests}",
+        f"   1  risky_till.py:24  send: 1 line missed; not {tests}",
+    ]
+    first = json.loads(run("catalog", "--risk", "--json")[1])["functions"][0]
+    assert (first["risk"], first["missed"], first["unstruck"], first["survived"]) == (4, 2, 2, 0)
+    assert run("catalog", "--risk", "elsewhere")[1] == ""
