@@ -254,12 +254,12 @@ def calling_site() -> CodeSite:
     return UNKNOWN
 
 
-def innermost_site(traceback: TracebackType | None) -> CodeSite | None:
-    """Return the innermost place in the program where an error was raised."""
+def innermost_site(traceback: TracebackType | None, *, of_user: bool = False) -> CodeSite | None:
+    """Return the innermost place in the program where an error was raised, or in the user's part of it."""
     place = None
     while traceback is not None:
         code = traceback.tb_frame.f_code
-        if is_program(code):
+        if is_program(code) and not (of_user and is_installed(code)):
             place = site_in(code, traceback.tb_lasti)
         traceback = traceback.tb_next
     return place
@@ -267,15 +267,8 @@ def innermost_site(traceback: TracebackType | None) -> CodeSite | None:
 
 def raised_at(error: BaseException) -> str:
     """Return where the user's code raised an error, and in which library: a text to add to the error, maybe empty."""
-    own = inner = None
-    traceback = error.__traceback__
-    while traceback is not None:
-        code = traceback.tb_frame.f_code
-        if is_program(code):
-            inner = site_in(code, traceback.tb_lasti)
-            own = own if is_installed(code) else inner
-        traceback = traceback.tb_next
-    place = own or inner
+    inner = innermost_site(error.__traceback__)
+    place = innermost_site(error.__traceback__, of_user=True) or inner
     if place is None:
         return ""
     return f", at {place.where}: {place.name}{'' if place is inner or inner is None else f', in {inner.where}'}"
