@@ -211,16 +211,13 @@ class SessionSeed:
         """Add to the failure of ``item`` how to repeat it. A saved seed says so itself."""
         if getattr(item, "says_how_to_replay", False):
             return
-        line = self._words.session_seed_replay(self._from_here(item), self._chosen.seed, options=self._options())
+        path, *names = self.own_name(item).split("::")
+        place = os.path.relpath(self._config.rootpath / path, self._config.invocation_params.dir)
+        from_here = "::".join([place, *names])
+        line = self._words.session_seed_replay(from_here, self._chosen.seed, options=self._options())
         # As part of the failure it is always shown, and written to JUnit's XML, even if captured output is not.
         add = getattr(report.longrepr, "addsection", lambda *section: report.sections.append(section))
         add("ordeal seed", line)
-
-    def _from_here(self, item: pytest.Item) -> str:
-        """Return the node id relative to where pytest was started."""
-        path, *names = self.own_name(item).split("::")
-        place = os.path.relpath(self._config.rootpath / path, self._config.invocation_params.dir)
-        return "::".join([place, *names])
 
     def _options(self) -> list[str]:
         """Return the other options that the test must be run with."""

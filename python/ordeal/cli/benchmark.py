@@ -34,7 +34,11 @@ def run(given: Mapping[str, Any]) -> int:
     options = BenchmarkConfig().with_flags(given)
     config = load_config(options.config)
     config = config.replaced(explorer=config.explorer.with_flags(given))
-    _check(options, config)
+    if options.metric == "edges" and not config.explorer.target_modules:
+        raise ConfigError(  # now, and not after all measurements
+            f"`--metric edges` counts edges of the target modules, and {options.config} names none",
+            hint="name them in `target_modules` of [explorer], or write `--metric runs`",
+        )
     cpus = usable_cpus()
     plan = TrialPlan(
         max_workers=cpus if options.max_workers is None else options.max_workers,
@@ -64,15 +68,6 @@ def run(given: Mapping[str, Any]) -> int:
     )
     terminal.write(scaling_json(result) if options.json else scaling_report(result))
     return INTERRUPTED if trials.interrupted else 0
-
-
-def _check(options: BenchmarkConfig, config: OrdealConfig) -> None:
-    """Raise ConfigError now for mistakes that would otherwise only show after all measurements."""
-    if options.metric == "edges" and not config.explorer.target_modules:
-        raise ConfigError(
-            f"`--metric edges` counts edges of the target modules, and {options.config} names none",
-            hint="name them in `target_modules` of [explorer], or write `--metric runs`",
-        )
 
 
 def _shown(options: BenchmarkConfig, plan: TrialPlan, config: OrdealConfig) -> dict[str, object]:

@@ -320,15 +320,19 @@ def body_none(source: Source, node: ast.AST) -> Iterator[Change]:
 def body_value(source: Source, node: ast.AST) -> Iterator[Change]:
     """Yield the whole body of a function to ``return`` of a plain value of the type it returns, if that is declared."""
     if isinstance(node, Function) and (body := _body_of(node)):
-        for value in _PLAIN_VALUES.get(_returned_type(source, node), ()):
+        declared = "" if node.returns is None else source.part(source.span(node.returns)).strip("\"'")
+        values = () if _is_generator(source, node) else _PLAIN_VALUES.get(declared.partition("[")[0], ())
+        for value in values:
             yield _returning(source, node, body, value)
 
 
 def _body_of(node: Function) -> list[ast.stmt]:
     """Return the body without its docstring; nothing if it does nothing."""
     body = node.body[1:] if _is_docstring(node.body[0]) and len(node.body) > 1 else node.body
-    does_nothing = all(isinstance(each, ast.Pass) or _is_docstring(each) for each in body) or _is_trivial(body)
-    return [] if does_nothing else body
+    match body:
+        case [ast.Return(value=None | ast.Constant(value=None))]:
+            return []
+    return [] if all(isinstance(each, ast.Pass) or _is_docstring(each) for each in body) else body
 
 
 def _returning(source: Source, node: Function, body: list[ast.stmt], value: str) -> Change:
@@ -356,20 +360,6 @@ _PLAIN_VALUES = {
     "set": ("set()",),
     "tuple": ("()",),
 }
-
-
-def _returned_type(source: Source, node: Function) -> str:
-    """Return the name of the type that the annotation of a function says it returns; else nothing."""
-    if node.returns is None or _is_generator(source, node):
-        return ""
-    return source.part(source.span(node.returns)).strip("\"'").partition("[")[0]
-
-
-def _is_trivial(body: list[ast.stmt]) -> bool:
-    only = body[0] if len(body) == 1 else None
-    return isinstance(only, ast.Return) and (
-        only.value is None or (isinstance(only.value, ast.Constant) and only.value.value is None)
-    )
 
 
 def _is_docstring(node: ast.stmt) -> bool:

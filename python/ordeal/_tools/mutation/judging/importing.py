@@ -124,7 +124,10 @@ class ImportRoute:
         # The tests that pytest rewrites are compiled once, to a folder of ours, from which all forks read them.
         sys.pycache_prefix = str(self._place.with_name(BYTECODE))
         self._import_plugins()
-        if not self._is_green():
+        # On the original all tests must pass; pytest may keep what it compiles for this. It takes as long once more.
+        self._say({"beginning": "the program is imported again, and the tests run, without a mutant"})
+        ended = next(run_jobs([self._original()], 1))
+        if not ended.said or ended.said[-1].get("survived") != self._tests:
             self._say({"refused": [_REFUSED]})
             return
         mutants, green = self._left, self._green_parts()
@@ -209,13 +212,6 @@ class ImportRoute:
         pytest.main(pytest_arguments(self._order.tests, self._place), plugins=plugins)
         # If the tests had been collected, the plugin would have ended the process.
         say({"failed": "", "kind": "collection"})
-
-    def _is_green(self) -> bool:
-        """Return True if all tests pass on the original; pytest may keep what it compiles for this."""
-        # This takes as long as the tests do, once more.
-        self._say({"beginning": "the program is imported again, and the tests run, without a mutant"})
-        ended = next(run_jobs([self._original()], 1))
-        return bool(ended.said) and ended.said[-1].get("survived") == self._tests
 
     def _original(self, part: Part | None = None) -> Job:
         return original_job(partial(self._unchanged, part), part)
