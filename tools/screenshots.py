@@ -75,7 +75,7 @@ def write_pages(tab: Tab, folder: Path, project: Path) -> None:
     subprocess.run(search, cwd=project, capture_output=True, check=False)
     made = subprocess.run([ordeal(), "report", "html"], cwd=project, capture_output=True, text=True, check=True)
     page = project / made.stdout.strip()
-    take(tab, page.as_uri(), IMAGES / "report.png", size=(900, 1500))
+    take(tab, page.as_uri(), IMAGES / "report.png", size=(900, 700))
     take(tab, page.as_uri(), IMAGES / "report-dark.png", size=(900, 700), dark=True)
     take(tab, page.as_uri(), IMAGES / "report-narrow.png", size=(360, 700))
     second = folder / "second.html"
