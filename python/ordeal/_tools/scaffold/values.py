@@ -407,7 +407,11 @@ class NothingGivenError(Exception):
 
 def hints_of(function: Any) -> Mapping[str, Any]:
     """Return the types of the parameters of a function or class; none where an annotation cannot be evaluated."""
-    owner = inspect.getattr_static(function, "__init__") if isinstance(function, type) else function
+    return annotated(inspect.getattr_static(function, "__init__") if isinstance(function, type) else function)
+
+
+def annotated(owner: Any) -> Mapping[str, Any]:
+    """Return the types of what ``owner`` itself annotates."""
     try:
         return typing.get_type_hints(owner)
     except Exception:  # noqa: BLE001 - an annotation is code of the package under trial
@@ -427,6 +431,8 @@ def typed(kind: Any, build: Build) -> list[Candidate]:
         return [_table(inner[0])]
     if not isinstance(kind, type) or origin is not None:
         return []
+    if typing.is_typeddict(kind):
+        return _record(kind, build)
     if kind in _STANDARD:
         return [_STANDARD[kind]]
     if is_own(kind) and (made := build(kind)) is not None:
@@ -496,6 +502,25 @@ def members(kind: type[Enum], path: str) -> Candidate | None:
     if not found:
         return None
     return Candidate(f"st.sampled_from({kind.__name__})", kind.__name__, lambda rng: rng.choice(found), imports=(path,))
+
+
+def _record(kind: type, build: Build) -> list[Candidate]:
+    """Return dicts with the keys that a ``TypedDict`` requires."""
+    hints = annotated(kind)
+    required = sorted(kind.__required_keys__)  # type: ignore[attr-defined]
+    parts = {name: (typed(hints.get(name), build) or _plain(hints.get(name)))[:1] for name in required}
+    if not parts or not all(parts.values()):
+        return []
+    chosen = {name: found[0] for name, found in parts.items()}
+    fields = ", ".join(f'"{name}": {found.strategy}' for name, found in chosen.items())
+    return [
+        Candidate(
+            f"st.fixed_dictionaries({{{fields}}})",
+            "dict[str, object]",
+            lambda rng: {name: found.draw(rng) for name, found in chosen.items()},
+            imports=tuple(path for found in chosen.values() for path in found.imports),
+        )
+    ]
 
 
 def _plain(kind: Any) -> list[Candidate]:

@@ -28,6 +28,7 @@ BANK = """
     from datetime import date
     from decimal import Decimal
     from enum import Enum
+    from typing import TypedDict
 
     class Kind(Enum):
         GIRO = "giro"
@@ -42,6 +43,10 @@ BANK = """
     class Address:
         street: str
         kinds: list[Kind] = field(default_factory=list)
+
+    class Letter(TypedDict):
+        street: str
+        day: date
 
     class Sealed:
         def __init__(self) -> None:
@@ -65,6 +70,9 @@ BANK = """
         def move(self, to: Address, also: list[Address]) -> None:
             assert isinstance(to, Address) and all(isinstance(each, Address) for each in also)
 
+        def post(self, letter: Letter) -> None:
+            assert set(letter) == {"street", "day"} and isinstance(letter["day"], date)
+
         def open(self, seal: Sealed) -> None:
             pass
 
@@ -82,13 +90,14 @@ def account(tmp_path_factory: pytest.TempPathFactory) -> ClassTry:
 
 @pytest.mark.slow
 def test_each_parameter_gets_objects_of_its_type(account: ClassTry) -> None:
-    assert (account.reason, account.working) == ("", ["book", "undo", "move", "note"])
+    assert (account.reason, account.working) == ("", ["book", "undo", "move", "post", "note"])
     left_out = {each.name: each.left_out for each in account.methods if each.left_out}
     assert left_out == {"open": "it takes a Sealed, which could not be made"}
     strategies = {each.name: [one.strategy for one in each.parameters] for each in account.methods}
     assert strategies["book"] == ["AMOUNTS", "st.none() | DAYS"]
     assert strategies["undo"] == ["rules_"], "`rules` is taken by machines"
     assert strategies["note"] == ["st.sampled_from(Kind)"], "what may be left out is, unless it is a choice"
+    assert strategies["post"] == ['st.fixed_dictionaries({"day": DAYS, "street": NAMES})']
     assert strategies["move"] == ["st.builds(Address, NAMES)", "st.lists(st.builds(Address, NAMES), max_size=4)"]
 
 
