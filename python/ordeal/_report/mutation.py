@@ -92,9 +92,13 @@ def mutation_text(sources: Sequence[Source], judgement: Judgement, *, every: boo
     # Those within another survivor are only counted there, unless all are shown.
     within = {} if every else {name: len(found) for name, found in inside(verdicts).items()}
     parts = []
-    for each in weakest_first(verdicts, every=every):
+    shown = weakest_first(verdicts, every=every)
+    for each in shown:
         why = why_it_survived(each.mutant, judgement)
         parts.append(survivor_text(by_name[each.mutant.shown], each, within.get(each.mutant.id, 0), why))
+    survived = sum(each.word == "survived" for each in verdicts)
+    if others := survived - len(shown) - sum(within.get(each.mutant.id, 0) for each in shown):
+        parts.append(f"{others} more of these lines survived: --all shows them\n")
     parts += _uncovered(verdicts)
     parts += _not_run(verdicts) if judgement.machines else []
     parts += _functions(sources, verdicts)

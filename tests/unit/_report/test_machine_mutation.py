@@ -14,6 +14,7 @@ from ordeal._tools.mutation.mutants import mutants_of
 from ordeal._tools.mutation.operators import PRESETS
 from ordeal._tools.mutation.running import Judgement
 from ordeal._tools.mutation.source import Source
+from ordeal._tools.mutation.verdicts import Verdict
 
 ALLOWED = "def allowed(age, n):\n    return age >= 18 and n > 2\n"
 
@@ -109,3 +110,12 @@ def test_what_machines_say_is_there_too(tmp_path: Path) -> None:
         "original": "5",
         "mutant": "7",
     }
+
+
+def test_survivors_that_are_not_shown_are_counted(tmp_path: Path) -> None:
+    source = written(tmp_path, ALLOWED)
+    verdicts = [Verdict(each, "survived", tests=1) for each in mutants_of(source, ["comparison"])]
+    text = mutation_text([source], Judgement(verdicts))
+    hidden = f"\n{len(verdicts) - 1} more of these lines survived: --all shows them\n"
+    assert (len(verdicts) > 1, text.count("  survived  "), hidden in text) == (True, 1, True)
+    assert "more of these lines" not in mutation_text([source], Judgement(verdicts), every=True)
