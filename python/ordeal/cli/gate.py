@@ -152,6 +152,9 @@ class _Gate:
         order = ["profile", "--config", self._flags.config, "--baseline", path, "--budget", f"{self._flags.budget:g}"]
         answers, others, failed = self._asked(classes, order, self._left() / 2)
         bad = [found for answer in answers for found in answer["findings"]]
+        others += [
+            f"{each}: not compared, as its steps have changed" for found in answers for each in found["not_compared"]
+        ]
         message = ", ".join(filter(None, [f"{counted(len(answers), 'class', 'classes')} counted", note]))
         hint = f"`ordeal profile --json > {path}` accepts what they are now" if bad else ""
         return GateCheck("counts", "failed" if bad or failed else "passed", message, (*bad, *others), hint)

@@ -26,11 +26,11 @@ def run(flags: ProfileFlags) -> int:
     baseline = None if flags.baseline is None else read_baseline(flags.baseline)
     report = ProfileReport([])
     subjects = _subjects(flags)
+    # What is rare and large says how a cost grows; a leak shows in any run, and these are made many times.
+    runs = flags.runs or (20 if flags.memory else 60)
     for test, trace in subjects:
         terminal.say(f"Profiling {test} ...")
-        made = measured(
-            test, trace=trace, runs=flags.runs, seed=flags.seed, memory=flags.memory, seconds=flags.max_time
-        )
+        made = measured(test, trace=trace, runs=runs, seed=flags.seed, memory=flags.memory, seconds=flags.max_time)
         if made.error and len(subjects) == 1:
             raise ConfigError(f"`{test}` cannot be profiled: {made.error}", hint=made.hint)
         before = next((each for each in baseline.profiles if each.test == test), None) if baseline else None
@@ -39,8 +39,9 @@ def run(flags: ProfileFlags) -> int:
         if not flags.json:
             terminal.write(_shown(made))
     if baseline is not None:
-        for test in unlike(report.profiles, baseline):
-            terminal.say(line(f"not compared, as the baseline has other steps: {test}"))
+        report.not_compared = [*unlike(report.profiles, baseline)]
+        for test in report.not_compared:
+            terminal.say(line(f"not compared, as the baseline has other steps, runs or another seed: {test}"))
     if flags.json:
         terminal.write(msgspec.json.format(msgspec.json.encode(report), indent=2).decode() + "\n")
     else:

@@ -322,7 +322,9 @@ class ProfileFlags(CommandFlags):
         help="Fastest growth that passes: linear, n log n, quadratic or cubic",
     )
     memory: bool = switch("--memory", "Look for objects that runs leave behind, in place of counting")
-    runs: int = option(20, integer(1, 10_000, example=20), flag="--runs N", help="Random runs of each test")
+    runs: int | None = option(
+        None, integer(1, 10_000, example=60), "60, with --memory 20", flag="--runs N", help="Random runs of each test"
+    )
     seed: int = option(42, integer(0, SEED_MAX, example=42), flag="--seed N", help="Seed of the runs")
     max_time: float = option(60.0, SECONDS_ABOVE_0, flag="--max-time SECONDS", help="Time of each test")
 

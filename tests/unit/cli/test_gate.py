@@ -131,6 +131,10 @@ def test_figures_that_exceed_the_kept_ones_stop_the_merge(run: Run) -> None:
     assert "counts      FAILED   1 class counted, 1 of 2 classes unchanged\n" in out
     assert "gated_machines:Account: `pay` takes " in out
     assert status_of(run, "--changed", "HEAD", "--budget", "1000")[1]["counts"][0] == "passed"
+    Path("gated_machines.py").write_text(dedent(MACHINES).replace("def pay(self", "def paid(self"))
+    details = json.loads(run("gate", "--json", "--max-time", "12", "--changed", "HEAD")[1])["checks"]
+    counts = next(each for each in details if each["name"] == "counts")
+    assert counts["details"] == ["gated_machines:Account: not compared, as its steps have changed"]
 
 
 @pytest.mark.slow

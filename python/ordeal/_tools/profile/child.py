@@ -70,7 +70,7 @@ def _profile(path: str, request: Mapping[str, Any]) -> TestProfile:
     subject = _subject(path, Trace.from_json(request["trace"].encode()) if request["trace"] else None, request["seed"])
     runs = 1 if request["trace"] else request["runs"]
     with subject.running(), limited_memory(CHILD_MEMORY_MIB):
-        made = TestProfile(path, runs=runs)
+        made = TestProfile(path, seed=request["seed"], runs=runs)
         if request["memory"]:
             made.leaks = leaks(lambda: subject.all_runs(Meter(), runs))
             return made

@@ -52,6 +52,7 @@ class TestProfile(msgspec.Struct):
     __test__ = False
 
     test: str
+    seed: int = 0
     runs: int = 0
     steps: int = 0
     events: int = 0
@@ -63,10 +64,11 @@ class TestProfile(msgspec.Struct):
 
 
 class ProfileReport(msgspec.Struct):
-    """A report of ``ordeal profile``, which is also the baseline of a later one."""
+    """A report of ``ordeal profile``, which is also the baseline of a later one; it cannot judge ``not_compared``."""
 
     profiles: list[TestProfile]
     findings: list[str] = []
+    not_compared: list[str] = []
     versions: dict[str, str] = msgspec.field(default_factory=versions_now)
     schema_version: int = JSON_SCHEMA_VERSION
     tool: str = "profile"
@@ -127,8 +129,7 @@ def findings(now: TestProfile, before: TestProfile | None, *, budget: float, slo
         what = f"{counted(leak.objects, 'object')} ({leak.bytes:,} bytes)"
         yield f"{now.test}: the same runs leave {what} behind each time, made at {leak.place}"
     known = before.figures if before is not None else {}
-    # With another number of calls the steps are others: their figures cannot be compared.
-    same = before is not None and {*known} == {*now.figures}
+    same = before is not None and _steps_of(before) == _steps_of(now)
     for name, figures in now.figures.items():
         old = known.get(name)
         grows, allowed = ((*SHAPES,).index(each) if each else -1 for each in (figures.growth.name, slowest))
@@ -146,7 +147,10 @@ def findings(now: TestProfile, before: TestProfile | None, *, budget: float, slo
 
 def unlike(now: Sequence[TestProfile], before: ProfileReport) -> Iterator[str]:
     """Yield the tests that an earlier report cannot judge: it lacks them, or they had other steps."""
-    known = {each.test: {*each.figures} for each in before.profiles}
-    for each in now:
-        if not each.error and known.get(each.test) != {*each.figures}:
-            yield each.test
+    known = {each.test: _steps_of(each) for each in before.profiles}
+    yield from (each.test for each in now if not each.error and known.get(each.test) != _steps_of(each))
+
+
+def _steps_of(made: TestProfile) -> tuple[object, ...]:
+    """Return what has to be the same in two profiles that are compared."""
+    return made.seed, made.runs, frozenset(made.figures)

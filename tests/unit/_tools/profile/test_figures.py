@@ -66,6 +66,9 @@ def test_other_steps_are_not_compared() -> None:
     other = profile(instructions=1, step="take")
     assert found(profile(), other) == []
     assert list(unlike([profile()], ProfileReport([other]))) == ["shop:Cart"]
+    seeded = msgspec.structs.replace(profile(instructions=1), seed=7)
+    assert found(profile(), seeded) == []
+    assert list(unlike([profile()], ProfileReport([seeded]))) == ["shop:Cart"]
     assert list(unlike([profile()], ProfileReport([]))) == ["shop:Cart"]
     assert list(unlike([profile()], ProfileReport([profile()]))) == []
 
