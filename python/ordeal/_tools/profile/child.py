@@ -92,7 +92,7 @@ def _profile(path: str, request: Mapping[str, Any]) -> TestProfile:
     return made
 
 
-def _counted[M: Meter](subject: _Machine | _Simulation, runs: int, meter: M) -> M:
+def _counted[M: Meter](subject: _MachineRuns | _SimulationRuns, runs: int, meter: M) -> M:
     # Frozen objects are not looked through again; finalizers that a garbage collection runs would count.
     gc.collect()
     gc.freeze()
@@ -301,7 +301,7 @@ def size_of(values: list[object]) -> int:
 # -- what runs
 
 
-class _Machine:
+class _MachineRuns:
     """The runs of a machine: random ones that follow from a seed, or the run of a trace."""
 
     def __init__(self, driver: Driver, seed: int, trace: Trace | None) -> None:
@@ -337,7 +337,7 @@ class _Machine:
             meter.run_done()
 
 
-class _Simulation:
+class _SimulationRuns:
     """The runs of a simulated test; each counts as one step."""
 
     def __init__(self, test: Any, seed: int, trace: Trace | None) -> None:
@@ -361,10 +361,10 @@ class _Simulation:
             meter.events += outcome.steps
 
 
-def _subject(path: str, trace: Trace | None, seed: int) -> _Machine | _Simulation:
+def _subject(path: str, trace: Trace | None, seed: int) -> _MachineRuns | _SimulationRuns:
     # Imported late: most classes have no simulation.
     if not isinstance(found := load_object(path), type):
         test = importlib.import_module("ordeal.simulate.runtime.testing").test_of(found)
         if test is not None:
-            return _Simulation(test, seed, trace)
-    return _Machine(make_driver(load_class(path)), seed, trace)
+            return _SimulationRuns(test, seed, trace)
+    return _MachineRuns(make_driver(load_class(path)), seed, trace)
