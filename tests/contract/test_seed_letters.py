@@ -188,7 +188,7 @@ class TestFilesOfOthers:
         assert f"error: `{command[-1]}` would replace mine.json, which ordeal did not write\n" in done.stderr
         assert path.read_text() == '{"mine": true}'
         if command[-1] != "--plain":
-            assert shop.python("-m", "ordeal", *command, "mine.json", "--on-exists", "replace").returncode == 1
+            assert shop.python("-m", "ordeal", *command, "mine.json", "--force").returncode == 1
             assert path.read_bytes() != b'{"mine": true}'
             # Now it is a file of ordeal's.
             assert shop.python("-m", "ordeal", *command, "mine.json").returncode == 1

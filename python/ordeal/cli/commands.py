@@ -69,6 +69,11 @@ def command_flags(command: str) -> Callable[[Command], Command]:
 
     def decorate(function: Command) -> Command:
         for _, option in reversed(flags_of(command).values()):
+            if option.name == "on_exists":
+                more: dict[str, Any] = {"is_eager": True, "expose_value": False, "callback": _as_policy}
+                function = click.option("--force", is_flag=True, help="The same as --on-exists replace", **more)(
+                    function
+                )
             function = _click_option(option)(function)
         return function
 
@@ -94,6 +99,12 @@ def _as_verbosity(context: click.Context, _parameter: click.Parameter, count: in
     """Note that a second ``-v`` asks for all options to be shown."""
     context.meta[ALL_OPTIONS] = count > 1
     return True if count else None
+
+
+def _as_policy(context: click.Context, _parameter: click.Parameter, is_forced: bool) -> None:
+    """Have ``--force`` stand for a policy that is not given otherwise."""
+    if is_forced:
+        context.default_map = {**(context.default_map or {}), "on_exists": "replace"}
 
 
 def _or_none(_context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...] | None:

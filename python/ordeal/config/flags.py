@@ -34,7 +34,7 @@ ON_EXISTS: Any = option(
     one_of("fail", "replace", "number"),
     "replace what ordeal wrote",
     flag="--on-exists POLICY",
-    help="If the file is there: fail, replace it, or number the new one",
+    help="If the file is there: fail, replace it (as --force), or number the new one",
 )
 
 
