@@ -50,8 +50,11 @@ def risks(results: Sequence[Mapping[str, Any]], verdicts: Sequence[Verdict], fol
     files |= dict.fromkeys(file for _, lines in reached for file in lines)
     found = []
     for file in files:
-        holders = [each["test_class"] for each in results if file in each["telemetry"]["behavior"]["missed_lines"]]
-        missed = [set(each["telemetry"]["behavior"]["missed_lines"].get(file, ())) for each in results]
+        by_test = [each["telemetry"]["behavior"]["missed_lines"].get(file) for each in results]
+        holders = [
+            test for (test, lines), own in zip(reached, by_test, strict=True) if file in lines or own is not None
+        ]
+        missed = [set(own or ()) for own in by_test]
         ran = set[int]().union(*(lines.get(file, ()) for _, lines in reached))
         try:
             tree = ast.parse(source_text(folder / file))

@@ -74,6 +74,8 @@ def _risk(flags: CatalogFlags) -> int:
         whose = f"{'reached' if each.machines else 'not reached'} by {name_list(tests)}"
         text = f"{each.risk:>4}  {each.file}:{each.line}  {each.name}: {what}; {whose}"
         terminal.write(line(text) + "\n")
+    if not found:
+        terminal.say("the last session left nothing untested in these files")
     if saved is None:
         terminal.say("`ordeal mutate` adds the mutants that no test notices")
     return 0

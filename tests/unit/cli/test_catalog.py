@@ -246,4 +246,21 @@ def test_functions_are_ranked_by_what_nothing_has_tested(
     ]
     first = json.loads(run("catalog", "--risk", "--json")[1])["functions"][0]
     assert (first["risk"], first["missed"], first["unstruck"], first["survived"]) == (4, 2, 2, 0)
-    assert run("catalog", "--risk", "elsewhere")[1] == ""
+    code, out, err = run("catalog", "--risk", "elsewhere")
+    assert (code, out, err.splitlines()[0]) == (0, "", "the last session left nothing untested in these files")
+
+
+def test_a_function_in_a_file_without_missed_lines_names_the_machine_that_has_it_as_a_target(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    Path("whole_till.py").write_text("def pay(): return 1\n\n\nasync def wait(own): await own\n")
+    machine = (
+        dedent(RISKY_MACHINE).replace("risky_till.Till().pay(1)", "whole_till.pay()").replace("risky_t", "whole_t")
+    )
+    Path("whole_machine.py").write_text(machine.replace('io.return_empty("whole_till.store")', ""))
+    run("explore", "whole_machine:Tills", "-t", "whole_till", "--max-runs", "20", "--in-process")
+    assert run("catalog", "--risk")[1] == (
+        "   1  whole_till.py:4  wait: 1 wait without a fault; not reached by whole_machine:Tills\n"
+    )

@@ -70,6 +70,7 @@ KINDS: dict[str, Kind] = {
     "kind": ([["int"], "float"], "{factory}() has no kind {value!r}", "write one of str, int, bool, object"),
     "corrupt_type": (["zero"], "{factory}() has no type {value!r}", "write one of nan, inf, -inf, max, min"),
     "min_items": ([-1], "{factory}() got min_items={value!r}", "write 0 or more"),
+    "n": ([0, "2"], "{factory}() got n={value!r}", "write 1 or more"),
     "signum": ([0, True], "{factory}() got signum={value!r}", "write 1 or more"),
     "attr": ([5], "{factory}() got the attribute {value!r}", "write the name of the attribute"),
     **dict.fromkeys(["delay", "timeout", "timeout_sec", "retry_after", "contention"], SECONDS),

@@ -379,7 +379,7 @@ def test_what_crashed_workers_counted_is_in_the_state(tmp_path: Path, after: int
 def test_a_state_of_several_workers_is_refused_where_one_goes_on_in_this_process(tmp_path: Path) -> None:
     explorer = Explorer(Climber, target_modules=["tower"], workers=2)
     explorer.run(max_runs=50, save_state_to=tmp_path / "state")
-    with pytest.raises(StateError, match="is one of 2 workers"):
+    with pytest.raises(StateError, match="was saved by 2 workers"):
         Explorer(Climber, target_modules=["tower"]).run(max_runs=60, resume_from=tmp_path / "state")
 
 
@@ -404,7 +404,7 @@ def test_a_failure_that_deletes_or_leaves_the_working_folder_has_its_state_and_i
 def test_a_state_that_has_crashes_is_refused_where_replaying_them_would_end_this_process(tmp_path: Path) -> None:
     isolated = Explorer(Dying, target_modules=["tower"], isolate=True)
     first = isolated.run(max_runs=60, shrink=False, save_state_to=tmp_path / "state")
-    with pytest.raises(StateError, match="is one of several processes") as refused:
+    with pytest.raises(StateError, match="was saved by several processes in turn") as refused:
         Explorer(Dying, target_modules=["tower"]).run(max_runs=80, resume_from=tmp_path / "state")
     assert "isolate=True" in (refused.value.hint or "")
     second = isolated.run(max_runs=120, shrink=False, resume_from=tmp_path / "state")
