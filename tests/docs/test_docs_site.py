@@ -95,7 +95,7 @@ QUESTIONS = {
     "How do I make the disk full, or a call time out?": "docs/guides/faults.md#input-and-output-ordealfaultsio",
     "How do I ignore a failure?": "docs/guides/failures.md#known-failures",
     "It finds nothing: what now?": "docs/guides/troubleshooting.md#it-finds-nothing",
-    "How do I run it in CI?": "docs/guides/ci.md#the-github-action",
+    "How do I run it in CI?": "docs/guides/ci.md#start-here",
     "What do I commit, and what is .ordeal?": "docs/reference/files.md",
     "What does exit code 2 mean?": "docs/reference/cli.md#exit-codes",
 }

@@ -159,7 +159,7 @@ def _advice(records: Sequence[SeedRecord]) -> list[str]:
     """Say what to do about the seeds that show nothing."""
     advice = {
         "class_unusable": "no class: bring the class back, or delete the file",
-        "no_longer_applies": "outdated: bring back what is gone, or delete the file",
+        "no_longer_applies": "outdated: bring back what is gone, and keep a seed that passes",
         "unreadable": "corrupt: take the file from version control again, or delete it",
     }
     lines = []

@@ -102,7 +102,7 @@ def test_seed_of_a_renamed_rule_is_skipped_and_told_of(project: Project) -> None
     assert "withdraw" in line
     assert verdict == "  1 seed says nothing about the code"
     file = f".ordeal/seeds/BankChaos/{name}.json"
-    assert advice == f"  outdated: bring back what is gone, or delete the file: {file}"
+    assert advice == f"  outdated: bring back what is gone, and keep a seed that passes: {file}"
     assert any(
         line.startswith(f"SKIPPED [1] .ordeal/seeds/BankChaos/{name}.json: ") and "withdraw" in line
         for line in result.outlines

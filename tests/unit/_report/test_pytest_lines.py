@@ -158,7 +158,7 @@ def test_seeds_that_say_nothing_come_with_advice() -> None:
     lines = section(record("unreadable", path="a.json"), record("no_longer_applies", path="b.json", start="sub"))
     assert lines[-3:] == [
         "2 seeds say nothing about the code",
-        "outdated: bring back what is gone, or delete the file: sub/b.json",
+        "outdated: bring back what is gone, and keep a seed that passes: sub/b.json",
         "corrupt: take the file from version control again, or delete it: a.json",
     ]
     assert "1 seed fixed, 1 says nothing about the code" in section(record("fixed"), record("unreadable"))
