@@ -16,6 +16,9 @@ LIMIT = 5
 def charge(amount=1):
     return amount
 
+def receipt(amount=1):
+    return "paid" * amount
+
 async def charge_later(amount=1):
     return amount
 
