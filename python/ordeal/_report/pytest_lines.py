@@ -181,7 +181,7 @@ def seed_failure_sections(record: SeedRecord, trace: Trace) -> list[tuple[str, l
 def known_again(number: int) -> str:
     """Return the message of a machine's test that fails only as saved seeds do, whose own tests show how."""
     fails, them = ("fails", "it") if number == 1 else ("fail", "them")
-    return f"{counted(number, 'known seed')} {fails} here too: `ordeal seeds` names {them}, and -v shows it all"
+    return f"{counted(number, 'saved seed')} {fails} here too: `ordeal seeds` names {them}, and -v shows it all"
 
 
 def replay_command(record: SeedRecord) -> str:

@@ -395,18 +395,18 @@ def test_a_machine_that_fails_as_its_seeds_do_says_so_in_one_line(project: Proje
     result = project.run("-q")
     result.assert_outcomes(passed=1, failed=3)
     lines = section(result, "FAILURES")
-    assert "2 known seeds fail here too: `ordeal seeds` names them, and -v shows it all" in lines
+    assert "2 saved seeds fail here too: `ordeal seeds` names them, and -v shows it all" in lines
     assert sum("E   ValueError: balance negative" in line for line in lines) == 1
     assert sum("Falsifying" in line or "Exception Group" in line for line in lines) == 0
     whole = section(project.run("-q", "-vv"), "FAILURES")
-    assert not any("known seeds fail" in line for line in whole)
+    assert not any("saved seeds fail" in line for line in whole)
 
 
 def test_a_machine_with_a_new_failure_shows_all(project: Project) -> None:
     project.edit("tests/test_bank.py", "def test_opens", "TestBank = BankChaos.TestCase\n\n\ndef test_opens")
     project.overdrawn()
     lines = section(project.run("-q"), "FAILURES")
-    assert not any("known seed" in line for line in lines)
+    assert not any("saved seed" in line for line in lines)
     assert any("no such account" in line for line in lines)
 
 
