@@ -109,7 +109,7 @@ def _list(
     package: FoundPackage, classes: Sequence[FoundClass], tried: Mapping[str, ClassTry], chosen: FoundClass
 ) -> None:
     modules, number = counted(len(package.files), "module"), counted(len(classes), "class", "classes")
-    terminal.say(f"{package.name}: {modules}, {number} with state")
+    terminal.say(f"{package.name}: {modules}, {number} to explore")
     for place, each in enumerate(classes[:LISTED_MAX], start=1):
         shown = each.reasons()
         answer = tried.get(each.path)

@@ -79,7 +79,9 @@ class FoundClass:
     def reasons(self) -> str:
         """Return in a few words why the class is worth exploring."""
         number = len(self.changing)
-        parts = [f"{number} {'method changes' if number == 1 else 'methods change'} it" if number else "no state"]
+        parts = [
+            f"{number} {'method changes' if number == 1 else 'methods change'} it" if number else "no method changes it"
+        ]
         return ", ".join([*parts, *self.pairs[:3]])
 
 
