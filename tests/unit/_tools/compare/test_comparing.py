@@ -122,5 +122,5 @@ def test_the_first_step_that_differs_is_named_by_what_differs(
 def test_a_module_of_the_other_version_is_refused(tmp_path: Path) -> None:
     new = version(tmp_path, "new", PROGRAM)
     old = Version("old", tmp_path, (new.folder,), str(new.folder))
-    with pytest.raises(ConfigError, match="cannot run on old: `compared_machine` is that of "):
+    with pytest.raises(ConfigError, match="cannot run on old: `compared_machine` is imported from "):
         compare(old, new, "compared_machine:Machine", [], [], seed=1, seconds=1)
