@@ -470,6 +470,10 @@ class _OwnFailure(Record, forbid_unknown_fields=True):
     bucket: str
 
 
+_Seconds = Annotated[float, Meta(ge=-1e9, le=1e9)]  # some thirty years
+_Mebibytes = Annotated[int, Meta(ge=0, le=MEMORY_MIB_MAX)]
+
+
 class _OwnTrace(Record, kw_only=True, forbid_unknown_fields=True):
     run_id: int
     seed: int
@@ -486,8 +490,8 @@ class _OwnTrace(Record, kw_only=True, forbid_unknown_fields=True):
     program: list[str]
     failure: _OwnFailure | None = None
     from_checkpoint: int | None = None
-    rule_timeout: Annotated[float, Meta(ge=-1e9, le=1e9)] | None = None  # some thirty years
-    max_memory: Annotated[int, Meta(ge=0, le=MEMORY_MIB_MAX)] = 0
+    rule_timeout: _Seconds | None = None
+    max_memory: _Mebibytes = 0
     machine: Annotated[str, Meta(max_length=64)] = ""
 
 
@@ -505,8 +509,8 @@ class _LineTrace(Record, kw_only=True, forbid_unknown_fields=True):
     test_class: str
     steps: Annotated[list[_LineStep], Meta(max_length=STEPS_MAX)] = []  # noqa: RUF012
     failure: _OwnFailure | None = None
-    rule_timeout: Annotated[float, Meta(ge=-1e9, le=1e9)] | None = None
-    max_memory: Annotated[int, Meta(ge=0, le=MEMORY_MIB_MAX)] = 0
+    rule_timeout: _Seconds | None = None
+    max_memory: _Mebibytes = 0
 
 
 def _step(record: _OwnStep, where: str) -> TraceStep:

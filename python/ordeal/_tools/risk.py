@@ -10,6 +10,7 @@ from typing import Any
 
 from ordeal._base.regular_file import source_text
 from ordeal._tools.mutation.verdicts import Verdict
+from ordeal.result.exploration import ranges
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 #: Where a program waits, or holds something that it has to give back, by syntax alone.
@@ -93,13 +94,8 @@ def _functions(tree: ast.AST, prefix: str) -> Iterator[tuple[str, ast.FunctionDe
 
 def _lines_of(result: Mapping[str, Any]) -> dict[str, set[int]]:
     """Return the lines that ran, by file; the report has them as ranges."""
-    ranges = result["telemetry"]["behavior"]["covered_lines"]
-    return {file: {line for part in text.split(",") for line in _range(part)} for file, text in ranges.items()}
-
-
-def _range(part: str) -> range:
-    first, _, last = part.partition("-")
-    return range(int(first), int(last or first) + 1) if first else range(0)
+    covered = result["telemetry"]["behavior"]["covered_lines"]
+    return {file: set(ranges(lines)) for file, lines in covered.items()}
 
 
 def _target(fault: str) -> str:

@@ -15,12 +15,12 @@ from ordeal._base.limits import INPUT_BYTES_MAX, RECORDED_CHARS_MAX
 from ordeal._base.regular_file import read_regular
 from ordeal._base.trace_file import PACKED_NAME, Trace, step_text, write_atomically
 from ordeal._engine.runs.folder import EVENTS, RESULT, RUNS_PATH, run_folders
-from ordeal._engine.seed_corpus.lookup import find_failure, saved_failures
+from ordeal._engine.seed_corpus.lookup import saved_failures
 from ordeal._report.comparing import read_document
 from ordeal._report.formats.document import line
 from ordeal._report.replay import packed_text
 from ordeal.cli import terminal
-from ordeal.cli.folders import corpus_folders, traces_folders
+from ordeal.cli.folders import corpus_folders, failure_path, traces_folders
 from ordeal.cli.own_files import is_export, is_trace, place_for
 from ordeal.config.flags import ArtifactsFlags, PackFlags
 from ordeal.errors import ConfigError, OrdealError
@@ -91,7 +91,7 @@ def _list(flags: ArtifactsFlags) -> int:
 
 def _failure(name: str | None) -> tuple[Trace, str]:
     """Return a saved failure, and its id or the hash of the trace."""
-    trace = Trace.load(find_failure(name, traces_folders(), corpus_folders()))
+    trace = Trace.load(failure_path(name))
     bucket = "" if trace.failure is None else trace.failure.bucket
     return trace, failure_id(bucket) if bucket else trace.content_hash()
 

@@ -16,17 +16,16 @@ from pathlib import Path
 from ordeal._base.formatting import one_line
 from ordeal._base.git import checked_out, commit, ended, git, last_line, root_of
 from ordeal._base.interpreter import run_module
-from ordeal._engine.seed_corpus.lookup import find_failure
 from ordeal._report.formats.document import line
 from ordeal.cli import terminal
-from ordeal.cli.folders import corpus_folders, traces_folders
+from ordeal.cli.folders import failure_path
 from ordeal.config.flags import BisectFlags
 from ordeal.errors import ConfigError
 
 
 def run(flags: BisectFlags) -> int:
     """Find the commit, and print it. Return 0 if it was found."""
-    trace = find_failure(flags.trace, traces_folders(), corpus_folders()).absolute()
+    trace = failure_path(flags.trace).absolute()
     root = root_of(Path.cwd())
     folder = Path.cwd().relative_to(root)
     good, bad = commit(root, flags.good), commit(root, flags.bad)

@@ -9,14 +9,13 @@ from ordeal._base.formatting import JSON_SCHEMA_VERSION, counted, one_line
 from ordeal._base.trace_file import Trace, step_text
 from ordeal._engine.execution.bucket import ends_process
 from ordeal._engine.execution.class_path import trust_settings
-from ordeal._engine.seed_corpus.lookup import find_failure
 from ordeal._engine.trace_view.watch import lanes_of
 from ordeal._report.formats.document import line
 from ordeal._report.pytest_lines import recorded_failure
 from ordeal._tools.compare.comparing import Version, VersionDifference, first_difference
 from ordeal._tools.compare.seen import SeenRun, SeenStep
 from ordeal.cli import terminal
-from ordeal.cli.folders import corpus_folders, traces_folders
+from ordeal.cli.folders import failure_path
 from ordeal.config.flags import DiffFlags
 from ordeal.config.options import DEFAULT_PATH
 from ordeal.errors import ConfigError
@@ -28,7 +27,7 @@ _SECONDS = 60.0
 def run(flags: DiffFlags) -> int:
     """Compare, and return 1 if the runs differ."""
     trust_settings(Path(DEFAULT_PATH))
-    paths = [find_failure(name, traces_folders(), corpus_folders()) for name in (flags.first, flags.second)]
+    paths = [failure_path(name) for name in (flags.first, flags.second)]
     first, second = traces = [Trace.load(path) for path in paths]
     if first.test_class != second.test_class:
         raise ConfigError(

@@ -5,9 +5,15 @@ from __future__ import annotations
 from contextlib import suppress
 from pathlib import Path
 
+from ordeal._engine.seed_corpus.lookup import find_failure
 from ordeal.config.options import DEFAULT_PATH, ReportConfig
 from ordeal.config.settings_file import load_config
 from ordeal.errors import ConfigError
+
+
+def failure_path(name: str | None) -> Path:
+    """Return the file of the saved failure ``name`` of this project, or of the last one; see ``find_failure``."""
+    return find_failure(name, traces_folders(), corpus_folders())
 
 
 def traces_folders() -> list[Path]:

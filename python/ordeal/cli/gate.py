@@ -18,12 +18,11 @@ from ordeal._base.imports import file_of, files_behind
 from ordeal._base.interpreter import run_module
 from ordeal._base.limits import GRACE_SECONDS
 from ordeal._base.trace_file import Trace
-from ordeal._engine.seed_corpus.lookup import find_failure
 from ordeal._native import monotonic
 from ordeal._report.formats.document import line
 from ordeal._report.pytest_lines import seed_line
 from ordeal.cli import terminal
-from ordeal.cli.folders import corpus_folders, traces_folders
+from ordeal.cli.folders import failure_path
 from ordeal.config.flags import GateFlags
 from ordeal.config.options import BASELINE, DEFAULT_PATH
 from ordeal.config.settings_file import OrdealConfig, load_config
@@ -51,7 +50,7 @@ def run(flags: GateFlags) -> int:
     """Make all checks, and return 0 if nothing stops the merge, 1 if something does."""
     since = monotonic()
     for trace in flags.traces:
-        Trace.load(find_failure(trace, traces_folders(), corpus_folders()))
+        Trace.load(failure_path(trace))
     made = _of_traces(flags) if flags.traces else _Gate(flags, load_config(flags.config)).checks()
     checks = [_shown(each, flags) for each in made]
     stops = [each.name for each in checks if each.status == "failed"]

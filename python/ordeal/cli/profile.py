@@ -9,11 +9,10 @@ import msgspec
 from ordeal._base.formatting import counted
 from ordeal._base.trace_file import Trace
 from ordeal._engine.execution.class_path import split_class_path, trust, trust_settings
-from ordeal._engine.seed_corpus.lookup import find_failure
 from ordeal._report.formats.document import line
 from ordeal._tools.profile.figures import ProfileReport, TestProfile, findings, measured, read_baseline, unlike
 from ordeal.cli import terminal
-from ordeal.cli.folders import corpus_folders, traces_folders
+from ordeal.cli.folders import failure_path
 from ordeal.config.flags import ProfileFlags
 from ordeal.config.options import DEFAULT_PATH
 from ordeal.config.settings_file import load_config
@@ -63,7 +62,7 @@ def _subjects(flags: ProfileFlags) -> list[tuple[str, str]]:
             trust(name)
             found.append((name, ""))
         else:
-            trace = Trace.load(find_failure(name, traces_folders(), corpus_folders()))
+            trace = Trace.load(failure_path(name))
             found.append((trace.test_class, trace.to_json().decode()))
     return found
 

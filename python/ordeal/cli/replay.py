@@ -16,7 +16,6 @@ from ordeal._engine.execution.bucket import traceback_text
 from ordeal._engine.execution.class_path import trust_settings
 from ordeal._engine.plain.reproduction import Reproduction, reproduce
 from ordeal._engine.replay.rerun import ReplayStatus, Rerun, ablate_faults, rerun, shrink
-from ordeal._engine.seed_corpus.lookup import find_failure
 from ordeal._report.replay import (
     ablation_text,
     checked_json,
@@ -31,7 +30,7 @@ from ordeal._report.replay import (
     shrunk_text,
 )
 from ordeal.cli import terminal
-from ordeal.cli.folders import corpus_folders, traces_folders
+from ordeal.cli.folders import failure_path
 from ordeal.cli.own_files import is_none, is_trace, place_for
 from ordeal.config.flags import ReplayFlags
 from ordeal.config.options import DEFAULT_PATH
@@ -42,7 +41,7 @@ def run(flags: ReplayFlags) -> int:
     """Replay what the command line names, and return the exit code."""
     flags = _checked(flags)
     trust_settings(Path(DEFAULT_PATH))
-    path = str(find_failure(flags.trace, traces_folders(), corpus_folders()))
+    path = str(failure_path(flags.trace))
     flags = flags.replaced(trace=path)
     trace = Trace.load(path)
     changed = changed_modules(trace.targets)

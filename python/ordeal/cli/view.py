@@ -6,11 +6,10 @@ from pathlib import Path
 
 from ordeal._base.trace_file import Trace, write_atomically
 from ordeal._engine.execution.class_path import trust_settings
-from ordeal._engine.seed_corpus.lookup import find_failure
 from ordeal._engine.trace_view.recording import record_view
 from ordeal._report.html.page import render_trace
 from ordeal.cli import terminal
-from ordeal.cli.folders import corpus_folders, traces_folders
+from ordeal.cli.folders import failure_path
 from ordeal.cli.terminal import open_page
 from ordeal.config.flags import ViewFlags
 from ordeal.config.options import DEFAULT_PATH, ReportConfig
@@ -21,7 +20,7 @@ from ordeal.result.failure import failure_id
 def run(flags: ViewFlags) -> int:
     """Write the page, print its path, and open it if there is a screen. Return the exit code."""
     trust_settings(Path(DEFAULT_PATH))
-    path = find_failure(flags.trace, traces_folders(), corpus_folders())
+    path = failure_path(flags.trace)
     trace = Trace.load(path)
     if trace.failure is None:
         raise ConfigError(f"the trace {path} does not fail", hint="name a failure: `ordeal replay` runs any trace")
