@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 from contextlib import suppress
 from pathlib import Path
 
-from ordeal._engine.seed_corpus.lookup import find_failure
 from ordeal.config.options import DEFAULT_PATH, ReportConfig
 from ordeal.config.settings_file import load_config
 from ordeal.errors import ConfigError
@@ -13,7 +13,10 @@ from ordeal.errors import ConfigError
 
 def failure_path(name: str | None) -> Path:
     """Return the file of the saved failure ``name`` of this project, or of the last one; see ``find_failure``."""
-    return find_failure(name, traces_folders(), corpus_folders())
+    # Imported late: a search asks for the folders alone.
+    lookup = importlib.import_module("ordeal._engine.seed_corpus.lookup")
+    path: Path = lookup.find_failure(name, traces_folders(), corpus_folders())
+    return path
 
 
 def traces_folders() -> list[Path]:
