@@ -36,19 +36,23 @@ def machines_nearby(name: str, folders: Iterable[str] = ()) -> str:
     return ", ".join(named) + (f", and {more} more" if more else "")
 
 
-def class_path_like(text: str) -> str:
-    """Return the path of a machine below the current folder that ``text`` may mean: a class, a module or a file.
+def class_paths_like(text: str) -> list[str]:
+    """Return the class paths of the machines below the current folder that ``text`` means.
 
-    An empty ``text`` means any machine, those in the folder itself first. The path is empty where there is none.
+    It may be a class, a module, a file, a folder, or a node id of pytest. An empty ``text`` means all machines, those
+    in the folder itself first.
     """
     file, _, name = text.partition(":")
     name = name.lstrip(":")
+    place = os.path.normpath(file)
+    found: list[str] = []
     for path, cls in sorted(_machines(), key=lambda each: (len(each[0].parts), each)):
         parts = path.with_suffix("").parts
         module = ".".join(parts[1:] if parts[0] == "src" and len(parts) > 1 else parts)
-        if not text or text == cls or (name in ("", cls) and file in (path.as_posix(), f"./{path.as_posix()}", module)):
-            return f"{module}:{cls}"
-    return ""
+        is_there = file == module or place in (path.as_posix(), *(each.as_posix() for each in path.parents))
+        if text in ("", cls, f"{module}.{cls}") or (name in ("", cls) and is_there):
+            found.append(f"{module}:{cls}")
+    return found
 
 
 def _machines() -> list[tuple[Path, str]]:

@@ -14,7 +14,7 @@ from typing import Any, override
 import click
 
 from ordeal._base.formatting import describe_error, one_line
-from ordeal._base.machine_files import class_path_like
+from ordeal._base.machine_files import class_paths_like
 from ordeal.cli import terminal
 from ordeal.errors import INTERRUPTED, WRONG_USE, ConfigError, OrdealError
 
@@ -117,7 +117,7 @@ def _ordeal(ctx: click.Context) -> None:
     """Find bugs that need a particular sequence of calls and faults."""
     if ctx.invoked_subcommand is None:
         has_settings = Path("ordeal.toml").is_file()
-        machine = "" if has_settings else class_path_like("")
+        machine = "" if has_settings else next(iter(class_paths_like("")), "")
         following = "explore" if machine or has_settings else "init"
         command = f"ordeal {following} {machine}".strip()
         width = max(len(command), len("ordeal --help")) + 2

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ordeal._base.limits import MEBIBYTE
-from ordeal._base.machine_files import class_path_like
+from ordeal._base.machine_files import class_paths_like
 from ordeal._base.regular_file import read_regular
 from ordeal.config.checks import CLASS_PATH, accepted, as_toml, cut, refusal, shown
 from ordeal.config.options import (
@@ -78,7 +78,8 @@ def load_config_for(class_paths: Sequence[str], path: str | Path | None) -> Orde
         if path is None and not Path(DEFAULT_PATH).exists():
             above = next((each for each in Path.cwd().parents if (each / DEFAULT_PATH).is_file()), None)
             found = f"there is one in {above}: run it there" if above else "run `ordeal init` to create one"
-            hint = f"{found}, or name a class after the command: `{class_path_like('') or CLASS_PATH.example}`"
+            named = next(iter(class_paths_like("")), CLASS_PATH.example)
+            hint = f"{found}, or name a class after the command: `{named}`"
             raise refusal(f"config file not found: {DEFAULT_PATH}", hint)
         return load_config(DEFAULT_PATH if path is None else path)
     if path is None and not Path(DEFAULT_PATH).exists():
@@ -86,20 +87,21 @@ def load_config_for(class_paths: Sequence[str], path: str | Path | None) -> Orde
     else:
         config = load_config(DEFAULT_PATH if path is None else path, needs_tests=False)
     entries = {test.class_path: test for test in reversed(config.tests)}
-    # Only a text that is not a class path is looked for in the files of the project.
-    wanted = [
-        CLASS_PATH.accept(each) or accepted(CLASS_PATH, each, f"`CLASS` is {shown(each)}", _class_path_of(each))
-        for each in class_paths
-    ]
+    wanted = dict.fromkeys(path for each in class_paths for path in _class_paths(each))
     return config.replaced(tests=tuple(entries.get(each, TestConfig(class_path=each)) for each in wanted))
 
 
-def _class_path_of(text: str) -> str:
-    """Return the class path that a node id of pytest, a file, a module or the name of a class probably means."""
+def _class_paths(text: str) -> list[str]:
+    # A text that is no class path is looked for in the files of the project: a file, a node id of pytest, a module.
+    if CLASS_PATH.accept(text) is not None:
+        return [text]
+    if found := [each for each in class_paths_like(text) if CLASS_PATH.accept(each)]:
+        return found
     file, _, name = text.partition(":")
     module = ".".join(Path(file).with_suffix("").parts) if file.endswith(".py") else ""
-    guess = class_path_like(text) or f"{module}:{name.lstrip(':') or 'ClassName'}"
-    return f"`{guess if CLASS_PATH.accept(guess) is not None else CLASS_PATH.example}`"
+    guess = f"{module}:{name.lstrip(':') or 'ClassName'}"
+    accepted(CLASS_PATH, text, f"`CLASS` is {shown(text)}", f"`{CLASS_PATH.accept(guess) or CLASS_PATH.example}`")
+    return []
 
 
 def _read(path: Path) -> str:

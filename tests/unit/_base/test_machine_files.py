@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ordeal._base.machine_files import class_path_like, machines_nearby
+from ordeal._base.machine_files import class_paths_like, machines_nearby
 
 MACHINE = "class {}({}):\n    pass\n"
 
@@ -49,10 +49,14 @@ def test_a_class_path_is_found_by_its_class_its_module_or_its_file(tmp_path: Pat
     (tmp_path / "a").mkdir()
     (tmp_path / "a/first.py").write_text("class First(ChaosTest):\n")
     (tmp_path / "bank.py").write_text("class Bank(ChaosTest):\n    pass\n\nclass Vault(ChaosTest):\n")
-    for text in ("", "bank", "bank.py", "./bank.py", "Bank", "bank.py::Bank", "bank:Bank"):
-        assert class_path_like(text) == "bank:Bank"
-    assert class_path_like("bank.py::Vault") == "bank:Vault"
-    for text in ("Shop", "shop.chaos", "src/shop/chaos.py", "src/shop/chaos.py::Shop"):
-        assert class_path_like(text) == "shop.chaos:Shop"
-    for text in ("nobody", "bank.py::Shop", "shop"):
-        assert class_path_like(text) == ""
+    first, bank, vault, shop = "a.first:First", "bank:Bank", "bank:Vault", "shop.chaos:Shop"
+    for text in ("", "."):
+        assert class_paths_like(text) == [bank, vault, first, shop]
+    for text in ("bank", "bank.py", "./bank.py"):
+        assert class_paths_like(text) == [bank, vault]
+    for text in ("Bank", "bank.Bank", "bank.py::Bank", "bank:Bank"):
+        assert class_paths_like(text) == [bank]
+    for text in ("Shop", "shop.chaos", "src", "src/shop/", "src/shop/chaos.py", "src/shop/chaos.py::Shop"):
+        assert class_paths_like(text) == [shop]
+    for text in ("nobody", "bank.py::Shop", "shop", "bank.p"):
+        assert class_paths_like(text) == []

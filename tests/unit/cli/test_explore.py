@@ -698,8 +698,8 @@ def test_a_class_that_the_file_lists_has_the_options_of_its_entry(run: Run, expl
     [
         ([], "config file not found: ordeal.toml", NAME_A_CLASS),
         (
-            ["machines.Account"],
-            '`CLASS` is "machines.Account", not a class path "module.path:ClassName"',
+            ["machines.Acount"],
+            '`CLASS` is "machines.Acount", not a class path "module.path:ClassName"',
             'write a class path "module.path:ClassName", for example `tests.test_chaos:MyServiceChaos`',
         ),
         (["machines:Acount"], "`machines` has no `Acount`", "did you mean `machines:Account`?"),
