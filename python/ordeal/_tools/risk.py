@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ordeal._base.regular_file import source_text
-from ordeal._tools.mutation.verdicts import Verdict
+from ordeal._tools.mutation.saved import Saved
 from ordeal.result.exploration import ranges
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -43,8 +43,9 @@ class FunctionRisk:
         return self.missed + self.survived + self.unstruck
 
 
-def risks(results: Sequence[Mapping[str, Any]], verdicts: Sequence[Verdict], folder: Path) -> list[FunctionRisk]:
-    """Return the functions with a risk, the largest first, by the results of a session and the verdicts on mutants."""
+def risks(results: Sequence[Mapping[str, Any]], saved: Saved | None, folder: Path) -> list[FunctionRisk]:
+    """Return the functions with a risk, the largest first, by the results of a session and the last verdicts."""
+    verdicts = saved.verdicts() if saved is not None else []
     reached = [(each["test_class"], _lines_of(each)) for each in results]
     struck = {_target(fault["name"]) for each in results for fault in each["faults"] if fault["hits"]}
     files = dict.fromkeys(file for each in results for file in each["telemetry"]["behavior"]["missed_lines"])

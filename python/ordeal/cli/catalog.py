@@ -55,7 +55,7 @@ def _risk(flags: CatalogFlags) -> int:
     if not results:
         raise ConfigError("no run has a result that says what it reached", hint="`ordeal explore` makes one")
     saved = load(Path())
-    found = risks(results, saved.verdicts() if saved is not None else [], Path())
+    found = risks(results, saved, Path())
     if flags.paths:
         found = [each for each in found if any(Path(each.file).is_relative_to(path) for path in flags.paths)]
     if flags.json:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from textwrap import dedent
@@ -246,6 +247,11 @@ def test_functions_are_ranked_by_what_nothing_has_tested(
     ]
     first = json.loads(run("catalog", "--risk", "--json")[1])["functions"][0]
     assert (first["risk"], first["missed"], first["unstruck"], first["survived"]) == (4, 2, 2, 0)
+    page = Path(run("report", "html")[1].strip()).read_text()
+    row = page[page.index('<th scope="row">settle</th>') :].partition("</tr>")[0]
+    assert "<code>risky_till.py:20</code>" in row
+    assert re.findall(r"number.>(\d+)", row) == ["4", "2", "0", "2"]
+    assert row.endswith("<td></td><td>risky_machine:Tills</td>")
     code, out, err = run("catalog", "--risk", "elsewhere")
     assert (code, out, err.splitlines()[0]) == (0, "", "the last session left nothing untested in these files")
 

@@ -13,6 +13,8 @@ from ordeal._engine.runs.folder import RUNS_PATH, read_events, run_folders
 from ordeal._engine.trace_view.recording import record_view
 from ordeal._engine.trace_view.view import TraceView
 from ordeal._report.html.page import render_page
+from ordeal._tools.mutation.saved import load
+from ordeal._tools.risk import risks
 from ordeal.errors import OrdealError
 
 FILE = "report.html"
@@ -28,7 +30,12 @@ def write(document: Mapping[str, Any], folder: Path, run: Path | None = None) ->
         OSError: it cannot be written.
     """
     run = run or _run_of(document)
-    page = render_page(document, views=record_views(document), events=[] if run is None else read_events(run))
+    page = render_page(
+        document,
+        views=record_views(document),
+        events=[] if run is None else read_events(run),
+        risks=risks(document["results"], load(Path()), Path()),
+    )
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / FILE
     write_atomically(path, page.encode("utf-8", "backslashreplace"))

@@ -32,6 +32,7 @@ from ordeal._engine.trace_view.view import TraceView
 from ordeal._report.exploration import option_text
 from ordeal._report.html.chart import Mark, Point, coverage_chart, rule_heat
 from ordeal._report.html.finding import finding_values, rows_of
+from ordeal._tools.risk import FunctionRisk
 from ordeal.result.failure import failure_id
 from ordeal.result.parts import broken_invariant
 
@@ -44,11 +45,15 @@ _STATUS_KINDS = {"PASS": "good", "FAIL": "bad", "NOT EXERCISED": "none"}
 
 
 def render_page(
-    document: Mapping[str, Any], *, views: Mapping[str, TraceView] | None = None, events: Iterable[Event] = ()
+    document: Mapping[str, Any],
+    *,
+    views: Mapping[str, TraceView] | None = None,
+    events: Iterable[Event] = (),
+    risks: Sequence[FunctionRisk] = (),
 ) -> str:
     """Return the page of a report. ``views`` are the recorded traces by the ids of their failures."""
     markup = importlib.import_module("markupsafe").Markup
-    values = page_values(document, views or {}, list(events))
+    values = {**page_values(document, views or {}, list(events)), "risks": risks[:ROWS_MAX]}
     for shown in values["classes"]:
         shown["chart"] = markup(shown["chart"])
     return render("page.html", values)

@@ -128,6 +128,7 @@ def result(*failures: dict[str, Any], text: str = "plain", **changes: Any) -> di
                 "lines_covered": 3,
                 "lines_total": 4,
                 "missed_lines": {text: [1, 2]},
+                "covered_lines": {},
                 "coverage_gaps": [{"file": text, "line": 1, "code": text}],
             },
         },
