@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import importlib.util
+import json
 import os
 import re
 import shlex
@@ -75,14 +76,15 @@ def write_pages(tab: Tab, folder: Path, project: Path) -> None:
     subprocess.run(search, cwd=project, capture_output=True, check=False)
     made = subprocess.run([ordeal(), "report", "html"], cwd=project, capture_output=True, text=True, check=True)
     page = project / made.stdout.strip()
-    take(tab, page.as_uri(), IMAGES / "report.png", size=(900, 700))
-    take(tab, page.as_uri(), IMAGES / "report-dark.png", size=(900, 700), dark=True)
-    take(tab, page.as_uri(), IMAGES / "report-narrow.png", size=(360, 700))
+    for name, width, dark in (("", 1280, False), ("-dark", 1280, True), ("-narrow", 390, False)):
+        take(tab, page.as_uri(), IMAGES / f"report{name}.png", size=(width, 800), dark=dark)
+    results = json.loads((page.parent / "result.json").read_text("utf-8"))["results"]
+    failure = next(each for each in results[0]["failures"] if "got more back" in each["error_message"])
     second = folder / "second.html"
-    second.write_text(only_finding(page.read_text("utf-8"), "got more back"), "utf-8")
-    take(tab, second.as_uri(), IMAGES / "trace.png", size=(900, 930), dark=True)
-    take(tab, second.as_uri(), IMAGES / "trace-light.png", size=(900, 930))
-    take(tab, second.as_uri(), IMAGES / "trace-narrow.png", size=(360, 700))
+    view = [ordeal(), "view", "--no-browser", failure["id"], "-o", str(second)]
+    subprocess.run(view, cwd=project, capture_output=True, check=True)
+    for name, width, dark in (("", 1280, True), ("-light", 1280, False), ("-narrow", 390, False)):
+        take(tab, second.as_uri(), IMAGES / f"trace{name}.png", size=(width, 1000), dark=dark)
     command = [ordeal(), "dashboard"]
     with subprocess.Popen(command, cwd=project, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as served:
         assert served.stdout is not None
@@ -181,14 +183,6 @@ def draw(shown: Text, path: Path, *, title: str) -> None:
     # A font from elsewhere would be loaded from the network.
     svg = re.sub(r"@font-face\s*{.*?}", "", svg, flags=re.DOTALL).replace("Fira Code, ", "")
     path.write_text(re.sub(r"[ \t]+\n", "\n", svg), "utf-8")
-
-
-def only_finding(page: str, text: str) -> str:
-    """The page with the one finding that has ``text`` in its line, which is open and begins with its steps."""
-    head, *findings = page.split('<details class="finding"')
-    summary, _, body = next(parts for each in findings if text in (parts := each.partition('<div class="body">'))[0])
-    steps = body[body.index("<h4>Step by step") : body.index("<h4>When the failure was decided")]
-    return f'{head[: head.index("<header>")]}<main><details open class="finding"{summary}<div class="body">{steps}'
 
 
 def take(tab: Tab, address: str, path: Path, *, size: tuple[int, int], dark: bool = False) -> None:

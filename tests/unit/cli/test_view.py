@@ -56,8 +56,8 @@ def test_a_failure_gets_its_page_by_id(run: Run) -> None:
     for text in (
         "AssertionError: the lamp is out",
         "lamps:Lamp",
-        "<dt>At</dt><dd><code>lamps.py:12 in Lamp.press (rule)</code></dd>",
-        "<td><code>lit</code></td>",
+        "<dt>At</dt><dd><code>lamps.py:12</code> <small>in Lamp.press (rule)</small>",
+        "<td>lit</td>",
     ):
         assert text in page
 

@@ -29,7 +29,7 @@ from ordeal._engine.replay.loading import load_for_replay
 from ordeal._engine.replay.replayer import Replayed
 from ordeal._engine.trace_view.view import SourceView, TraceView
 from ordeal._engine.trace_view.watch import ReplayWatch, lanes_between
-from ordeal._engine.trace_view.why import Variants, likelihood, variations
+from ordeal._engine.trace_view.why import Variants, likelihood, nearest, variations
 from ordeal._native import monotonic
 from ordeal.errors import OrdealError
 
@@ -67,7 +67,8 @@ def _record(trace: Trace, request: Mapping[str, Any], answer: Callable[[TraceVie
     modules = [sys.modules.get(home) for home in homes if not is_within(home, ("hypothesis", "ordeal"))]
     files = [getattr(module, "__file__", None) for module in modules]
     own = frozenset(file for file in files if isinstance(file, str))
-    watch = ReplayWatch(driver.definition.cls, _is_target_by(request["targets"]), own)
+    is_target = _is_target_by(request["targets"])
+    watch = ReplayWatch(driver.definition.cls, is_target, own)
     with loaded.running():
         with watch.watching():
             replayed = replayer.run(loaded.tape, watch)
@@ -90,9 +91,14 @@ def _record(trace: Trace, request: Mapping[str, Any], answer: Callable[[TraceVie
             return Variants(driver, replayer, replayed.tape, replayed.bucket, monotonic() + limit)
 
         # Why the trace fails; any of these answers may be the last.
-        view.chances, view.decided_at = likelihood(variants(seconds))
+        texts = [step.arguments for step in view.steps]
+        passing = ReplayWatch(driver.definition.cls, is_target, own)
+        in_rule = view.place is not None and view.place.kind == "rule"
+        view.passing = nearest(variants(seconds / 4), texts, passing, last_checks=in_rule)
         answer(view)
-        view.variations = variations(variants(seconds / 2), [step.arguments for step in view.steps])
+        view.chances, view.decided_at, view.suspicious = likelihood(variants(seconds), watch.codes)
+        answer(view)
+        view.variations = variations(variants(seconds / 2), texts)
         answer(view)
 
 

@@ -38,7 +38,7 @@ def record_view(trace: Trace, *, likelihood: bool = True) -> TraceView:
     }
     module = "ordeal._engine.trace_view.child"
     try:
-        answer = answer_of(module, request, seconds=GRACE_SECONDS + 1.75 * seconds, bytes_max=INPUT_BYTES_MAX)
+        answer = answer_of(module, request, seconds=GRACE_SECONDS + 2 * seconds, bytes_max=INPUT_BYTES_MAX)
         # The last whole line is the most complete answer: what follows it may have taken too long.
         lines = answer.split(b"\n")[:-1]
         if not lines:

@@ -78,6 +78,16 @@ class Variation(msgspec.Struct, array_like=True, frozen=True):
     said: str
 
 
+class SuspiciousLine(CodeSpot, array_like=True, frozen=True):
+    """A line that failing runs take more often than passing ones, and how many of both kinds took it."""
+
+    function: str
+    failing: int
+    failing_runs: int
+    passing: int
+    passing_runs: int
+
+
 class LaneEvent(msgspec.Struct, array_like=True, frozen=True):
     """What happened in the lane of a task or a node: the lane ``to`` which it led, and the step, 0 for none."""
 
@@ -92,7 +102,8 @@ class TraceView(msgspec.Struct, kw_only=True):
 
     ``start`` is the state of the fresh machine; the changes of the steps lead to all later ones. ``place`` is where the
     trace failed, ``decided_at`` are the steps after which a failure became much more likely, and ``variations`` says
-    what arguments matter. ``lanes`` is what a simulated world has instead of steps.
+    what arguments matter. ``lanes`` is what a simulated world has instead of steps. ``suspicious`` are the lines that
+    distinguish failing runs from passing ones, the most suspicious first, and ``passing`` is the nearest passing run.
     """
 
     reason: str = ""
@@ -105,6 +116,8 @@ class TraceView(msgspec.Struct, kw_only=True):
     decided_at: list[int] = []
     variations: list[Variation] = []
     lanes: list[LaneEvent] = []
+    suspicious: list[SuspiciousLine] = []
+    passing: PassingRun | None = None
 
     def states(self) -> list[dict[str, str]]:
         """Return the state after each step, in order."""
@@ -117,6 +130,19 @@ class TraceView(msgspec.Struct, kw_only=True):
                     now[change.path] = change.after
             found.append(dict(now))
         return found
+
+
+class PassingRun(msgspec.Struct, kw_only=True):
+    """The nearest run that passes: the ``step`` that differs, its recording, and its step for each step of the trace.
+
+    The step has another value of ``argument``, or is left out if that is empty. ``at`` counts from zero; it is None for
+    a step that the passing run does not take.
+    """
+
+    step: int
+    argument: str
+    view: TraceView
+    at: list[int | None]
 
 
 def changes_between(before: dict[str, str], after: dict[str, str]) -> list[PartChange]:

@@ -75,6 +75,7 @@ class ReplayWatch(RunRecorder):
         self.views: list[StepView] = []
         self.start: dict[str, str] = {}
         self.decisions: list[Decision] = []
+        self.codes: set[CodeType] = set()
         self._reader = StateReader(cls)
         self._is_target = is_target
         self._own_files = own_files
@@ -192,6 +193,7 @@ class ReplayWatch(RunRecorder):
     def _line(self, code: CodeType, line: int) -> object:
         if self._is_target(code.co_filename):
             self._lines.append((code.co_filename, line))
+            self.codes.add(code)
         return _MONITORING.DISABLE
 
     def _raise(self, code: CodeType, _offset: int, error: BaseException) -> None:

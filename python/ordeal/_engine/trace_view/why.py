@@ -1,16 +1,26 @@
-"""Why a trace fails: its variants run again, and show which step decided and which arguments may vary."""
+"""Why a trace fails: its variants show which step decided, which lines did, what may vary, and what passes nearby."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import pairwise
+from types import CodeType
 
 import ordeal._native as _native
+from ordeal._base.formatting import one_line
+from ordeal._base.limits import LISTED_MAX
+from ordeal._base.monitoring_tools import free_tool
 from ordeal._engine.execution.bucket import falls_into
-from ordeal._engine.execution.driver import FAULT_ON, Driver
+from ordeal._engine.execution.driver import FAULT_ON, Driver, Status
+from ordeal._engine.execution.where import shown_path
 from ordeal._engine.isolation.watchdog import OutOfTime
 from ordeal._engine.replay.replayer import Replayed, Replayer
-from ordeal._engine.trace_view.view import FailShare, Variation
+from ordeal._engine.trace_view.view import FailShare, PassingRun, SuspiciousLine, TraceView, Variation
+from ordeal._engine.trace_view.watch import ReplayWatch, code_at
 from ordeal._hypothesis.internals import skip_types
 from ordeal._native import monotonic
 from ordeal.errors import OrdealError
@@ -38,7 +48,7 @@ class Variants:
         self._replayer = replayer
         self._bucket = bucket
 
-    def run(self, tape: _native.Tape) -> Replayed | None:
+    def run(self, tape: _native.Tape, watch: ReplayWatch | None = None) -> Replayed | None:
         """Return what ``tape`` did; None if it asked to be skipped, or one of its faults could not be switched.
 
         Raises:
@@ -47,7 +57,7 @@ class Variants:
         if monotonic() >= self.deadline:
             raise OutOfTime
         try:
-            return self._replayer.run(tape)
+            return self._replayer.run(tape, watch)
         except OrdealError:
             return None
         except skip_types():
@@ -62,8 +72,11 @@ class Variants:
         step: _native.StepTuple = (kind, target, origin, changed)
         return _native.Tape.from_steps([*self.steps[:number], step, *self.steps[number + 1 :]])
 
-    def fails_continued(self, steps: int, seed: int) -> bool:
-        """Return True if a run that takes the first ``steps`` steps and then random ones fails the same way."""
+    def fails_continued(self, steps: int, seed: int) -> bool | None:
+        """Return True if a run that takes the first ``steps`` steps and then random ones fails the same way.
+
+        Returns None if it neither fails the same way nor passes.
+        """
         total, definition = len(self.tape), self.driver.definition
         shape = len(definition.rules), len(definition.initializers), len(self.driver.faults)
         faults = sorted({target for kind, target, _, _ in self.steps if kind == FAULT_ON})
@@ -71,11 +84,12 @@ class Variants:
         going_on = _native.Continuation(shape, faults, 0 if steps == total else min(60, max(12, 2 * total)), seed)
         start = self.tape.subset([number < steps for number in range(total)])
         try:
-            return falls_into(self._replayer.continued(start, going_on, self.deadline) or "", self._bucket)
+            bucket = self._replayer.continued(start, going_on, self.deadline)
         except OrdealError:
-            return False
+            return None
         except skip_types():
-            return False
+            return None
+        return falls_into(bucket, self._bucket) or (None if bucket else False)
 
     def fails_alike(self, replayed: Replayed | None) -> bool:
         """Return True if a run failed as the trace does."""
@@ -91,20 +105,32 @@ def spread(positions: Sequence[int]) -> list[int]:
 # -- when it was decided
 
 
-def likelihood(variants: Variants) -> tuple[list[FailShare], list[int]]:
-    """Return the share of failing runs after each number of steps, and the steps after which it was much higher."""
+def likelihood(
+    variants: Variants, codes: Iterable[CodeType] = ()
+) -> tuple[list[FailShare], list[int], list[SuspiciousLine]]:
+    """Return the share of failing runs after each number of steps, and the steps after which it was much higher.
+
+    Also return the lines of ``codes`` that failing runs take much more often than passing ones.
+    """
     counts = {number: [0, 0] for number in spread(range(len(variants.tape) + 1))}
+    spectrum: dict[bool, Counter[Line]] = {True: Counter(), False: Counter()}
+    total: Counter[bool] = Counter()
     try:
-        with variants.driver.watchdog.until(variants.deadline):
+        with variants.driver.watchdog.until(variants.deadline), lines_of(codes) as lines:
             for first in range(0, RUNS, ROUND):
                 for beginning, count in counts.items():
                     for seed in range(first, first + ROUND):
-                        count[1] += variants.fails_continued(beginning, seed)
+                        failed = variants.fails_continued(beginning, seed)
+                        count[1] += bool(failed)
                         count[0] += 1
+                        seen = lines()
+                        if failed is not None:
+                            total[failed] += 1
+                            spectrum[failed].update(seen)
     except OutOfTime:
         pass
     shares = [FailShare(steps=steps, runs=runs, failed=failed) for steps, (runs, failed) in counts.items() if runs]
-    return shares, decided(shares)
+    return shares, decided(shares), suspicious(spectrum, total)
 
 
 def decided(shares: list[FailShare]) -> list[int]:
@@ -115,6 +141,130 @@ def decided(shares: list[FailShare]) -> list[int]:
         rise, step = max(rises, key=lambda pair: (pair[0], -pair[1]))
         found = [step] if rise > 0 else []
     return found
+
+
+# -- which lines failing runs take and passing ones do not
+
+
+#: A line of a function.
+Line = tuple[CodeType, int]
+#: A line is suspicious if failing runs take it at least this many times as often as passing ones.
+RATIO_MIN = 2
+
+
+@contextmanager
+def lines_of(codes: Iterable[CodeType]) -> Iterator[Callable[[], set[Line]]]:
+    """Note which lines of ``codes`` run in the block. What is yielded returns those since it was last called."""
+    codes, seen, monitoring = list(codes), set[Line](), sys.monitoring
+    tool = free_tool() if codes else None
+    if tool is None:
+        yield set
+        return
+
+    def note(code: CodeType, line: int) -> object:
+        seen.add((code, line))
+        return monitoring.DISABLE
+
+    def take() -> set[Line]:
+        found = set(seen)
+        seen.clear()
+        monitoring.restart_events()
+        return found
+
+    monitoring.use_tool_id(tool, "ordeal viewer")
+    monitoring.register_callback(tool, monitoring.events.LINE, note)
+    for code in codes:
+        monitoring.set_local_events(tool, code, monitoring.events.LINE)
+    try:
+        yield take
+    finally:
+        for code in codes:
+            monitoring.set_local_events(tool, code, 0)
+        monitoring.register_callback(tool, monitoring.events.LINE, None)
+        monitoring.free_tool_id(tool)
+
+
+def suspicious(spectrum: Mapping[bool, Counter[Line]], total: Mapping[bool, int]) -> list[SuspiciousLine]:
+    """Return the most suspicious lines, by Ochiai's coefficient; of lines that always run together, the first."""
+    blocks: dict[tuple[CodeType, int, int], int] = {}
+    for (code, line), failing in spectrum[True].items():
+        passing = spectrum[False][code, line]
+        if failing * total[False] >= RATIO_MIN * passing * total[True] and total[False]:
+            block = code, failing, passing
+            blocks[block] = min(line, blocks.get(block, line))
+
+    def rank(block: tuple[CodeType, int, int]) -> tuple[float, str, int]:
+        code, failing, passing = block
+        return -failing / math.sqrt(total[True] * (failing + passing)), code.co_filename, blocks[block]
+
+    return [
+        SuspiciousLine(
+            shown_path(code.co_filename),
+            blocks[code, failing, passing],
+            code_at(code.co_filename, blocks[code, failing, passing]),
+            one_line(code.co_qualname),
+            failing,
+            total[True],
+            passing,
+            total[False],
+        )
+        for code, failing, passing in sorted(blocks, key=rank)[:LISTED_MAX]
+    ]
+
+
+# -- the nearest run that passes
+
+
+def nearest(
+    variants: Variants, texts: Sequence[Mapping[str, str]], watch: ReplayWatch, *, last_checks: bool
+) -> PassingRun | None:
+    """Return the first variant that passes, recorded by ``watch``; None if none does in time.
+
+    With ``last_checks`` the last step is varied last: where a rule itself fails, it only shows what went wrong before.
+    """
+    try:
+        with variants.driver.watchdog.until(variants.deadline):
+            for number, argument, tape in _neighbours(variants, texts, last_checks):
+                replayed = variants.run(tape)
+                if replayed is None or replayed.outcome.status is not Status.DONE:
+                    continue
+                with watch.watching():
+                    again = variants.run(replayed.tape, watch)
+                if again is None or again.outcome.status is not Status.DONE:
+                    return None
+                there = {origin: at for at, (_, _, origin, _) in enumerate(again.tape.steps()[: len(watch.views)])}
+                at = [there.get(origin) for _, _, origin, _ in variants.steps]
+                return PassingRun(
+                    step=number + 1, argument=argument, view=TraceView(start=watch.start, steps=watch.views), at=at
+                )
+    except OutOfTime:
+        pass
+    return None
+
+
+def _neighbours(
+    variants: Variants, texts: Sequence[Mapping[str, str]], last_checks: bool
+) -> Iterator[tuple[int, str, _native.Tape]]:
+    """Yield tapes near that of the trace: without a fault, with another value, without a step; the last of each first.
+
+    Each comes with the step that differs, and the argument that has another value.
+    """
+    steps, names = variants.steps, variants.driver.definition.argument_names
+
+    def without(number: int) -> tuple[int, str, _native.Tape]:
+        return number, "", variants.tape.subset([other != number for other in range(len(steps))])
+
+    faults = [number for number, step in enumerate(steps) if step[0] == FAULT_ON]
+    yield from map(without, reversed(faults))
+    order = sorted(range(len(steps)), key=lambda number: (last_checks and number == len(steps) - 1, -number))
+    for number in order:
+        for at, (name, choices) in enumerate(steps[number][3]):
+            if len(choices) == 1 and type(choices[0]) in (int, bool) and names[name] in texts[number]:
+                value = int(choices[0])
+                for other in dict.fromkeys((value - 1, value + 1, 1 - value, 0)):
+                    if other != value and -(2**63) <= other < 2**63:
+                        yield number, names[name], variants.with_choice(number, at, other)
+    yield from (without(number) for number in order if number not in faults)
 
 
 # -- which arguments may have other values

@@ -18,14 +18,15 @@ from ordeal._base.formatting import printable
 from ordeal._base.regular_file import read_regular
 from ordeal._engine.runs.folder import EVENTS_BYTES_MAX, read_events, read_result, read_status, run_folders
 from ordeal._report.dashboard.pages import list_values, run_values
-from ordeal._report.html.page import render_page, templates
+from ordeal._report.html.page import render_page, script_hash, templates
 
 TEMPLATES = Path(__file__).parent / "templates"
 _REPORT = "report.html"
 _HEADERS = {
     "cache-control": "no-store",
-    "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'; script-src 'self'; connect-src 'self'; "
-    "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'; "
+    f"script-src 'self' '{script_hash()}'; connect-src 'self'; img-src data:; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
     "cross-origin-resource-policy": "same-origin",
     "referrer-policy": "no-referrer",
     "x-content-type-options": "nosniff",

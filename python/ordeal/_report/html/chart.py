@@ -64,7 +64,7 @@ def _drawn(
     # What was reached stays so until there is more.
     stairs = [f"H{x(each.seconds)}V{y(each.edges)}" for each in points[1:]]
     start = f"M{x(points[0].seconds)} {y(points[0].edges)}"
-    yield f'<path d="{start}{"".join(stairs)}" fill="none" stroke="var(--link)" stroke-width="2"/>'
+    yield f'<path d="{start}{"".join(stairs)}" fill="none" stroke="var(--accent)" stroke-width="2"/>'
     for mark in marks:
         reached = max((each.edges for each in points if each.seconds <= mark.seconds), default=points[0].edges)
         place = f'cx="{x(min(mark.seconds, times[-1]))}" cy="{y(reached)}"'

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Mapping, Sequence
 from functools import cache
+from types import MappingProxyType
 from typing import Any
 
 from ordeal._base.formatting import counted, percent, short_names
@@ -42,26 +43,25 @@ def highlighted(text: str, *, first: int = 0, mark: int = 0) -> Any:
     return markup("\n".join(numbered))
 
 
-#: Characters that a trace may take on the page before its steps are shortened.
-BUDGET_CHARS = 400_000
+#: More suspicious lines than this would push the steps off the first screen.
+SUSPICIOUS_MAX = 3
 
 Row = Mapping[str, Any]
 
 
-def finding_values(failure: Row, view: TraceView | None, *, number: int, replayed: frozenset[str]) -> dict[str, Any]:
+def finding_values(failure: Row, view: TraceView | None, *, replayed: frozenset[str]) -> dict[str, Any]:
     """Return the values of the template for a failure; ``replayed`` are the paths of seeds known before this run."""
     view = view or TraceView(reason="it was not recorded")
     asserted = (failure.get("place") or {}).get("asserted", ())
     first, _, rest = (str(failure["error_message"]).strip() or "".join(asserted[:1])).partition("\n")
     title = f"{failure['error_type']}: {first}" if first else str(failure["error_type"])
     known, path = failure.get("seed_path") in replayed, failure.get("trace_path") or failure.get("seed_path")
-    decided = [_name_after(view, step) for step in view.decided_at if step <= len(view.steps)]
-    badge = ("flaky", "flaky") if failure["flaky"] else ("known", "known") if known else ("new", "new")
+    sources = [source_values(each) for each in view.sources if not each.failed]
+    for number, source in enumerate(sources):
+        source["anchor"] = f"s-{failure['id']}-{number}"
     return {
-        "anchor": number,
         "id": failure["id"],
-        "badge": badge[0],
-        "badge_kind": badge[1],
+        "badge": "flaky" if failure["flaky"] else "known" if known else "new",
         "error": cut(title, 200),
         "message": f"{title}\n{rest}" if rest or len(title) > 200 else "",
         "facts": _facts(failure, view),
@@ -70,30 +70,35 @@ def finding_values(failure: Row, view: TraceView | None, *, number: int, replaye
         "asserted_label": asserted_label(asserted),
         "broken_by": ", ".join(failure.get("broken_by") or ()),
         "faults": "" if view.lanes and not failure.get("active_faults") else faults_text(failure),
-        "decided": f"by step {', then step '.join(decided)}" if decided else "",
+        "difference": _first_difference(view, failure["id"]) if view.passing else None,
+        "suspicious": [
+            {
+                "place": f"{each.file}:{each.line}",
+                "code": each.code,
+                "failing": f"{each.failing} of {each.failing_runs}",
+                "passing": f"{each.passing} of {each.passing_runs}",
+            }
+            for each in view.suspicious[:SUSPICIOUS_MAX]
+        ],
         "flaky": failure.get("flaky_reason") or "",
         "command": "" if path is None else replay_command(failure["id"] if failure.get("bucket") else path),
         "places": [source_values(each) for each in view.sources if each.failed],
-        "sources": [source_values(each) for each in view.sources if not each.failed],
+        "sources": sources,
         "program": highlighted(str(failure.get("program") or "")),
         "traceback": view.traceback,
         "origin": _origin(failure),
         "no_steps": f"Not shown step by step: {view.reason}." if not (view.steps or view.lanes) else "",
-        "variations": [
-            {"step": f"step {each.step}", "argument": each.argument, "said": each.said} for each in view.variations
-        ],
         "world": lane_table(view.lanes),
-        **_chances(view),
-        **_steps(view),
+        **_steps(view, failure["id"], {source["name"]: source["anchor"] for source in reversed(sources)}),
     }
 
 
 def _facts(failure: Row, view: TraceView) -> list[str]:
-    steps = failure.get("trace_steps")
-    needed = [name for name, is_needed in (failure.get("necessary_faults") or {}).items() if is_needed]
+    steps, roles = failure.get("trace_steps"), failure.get("necessary_faults")
+    needed = [name for name, is_needed in (roles or {}).items() if is_needed]
     is_schedule = bool(view.lanes) and not view.steps
     facts = [] if steps is None or is_schedule else [counted(steps, "step")]
-    if needed or not view.lanes:
+    if roles is not None and (needed or not view.lanes):
         facts.append(counted(len(needed), "fault") if needed else "no faults")
     if view.lanes:
         facts.append(f"{counted(len(view.lanes), 'decision')} of the world")
@@ -109,7 +114,12 @@ def _where(place: Row | None) -> list[dict[str, str]]:
     if place.get("raised_at"):
         rows.append(("Raised at", place["raised_at"], ""))
     return [
-        {"what": what, "value": f"{at['file']}:{at['line']} in {at['function']}{f' ({kind})' if kind else ''}"}
+        {
+            "what": what,
+            "place": f"{at['file']}:{at['line']}",
+            "function": f"{at['function']}{f' ({kind})' if kind else ''}",
+            "code": at.get("code", ""),
+        }
         for what, at, kind in rows
     ]
 
@@ -122,10 +132,12 @@ def where_text(place: Row | None) -> str:
 def faults_text(failure: Row) -> str:
     """Return which faults a failure needs, and which others were on."""
     needed = failure.get("necessary_faults")
-    active = list(failure.get("active_faults") or ())
+    names = list(dict.fromkeys((*(needed or ()), *(failure.get("active_faults") or ()))))
+    short = dict(zip(names, short_names(names), strict=True))
+    active = [short[name] for name in failure.get("active_faults") or ()]
     if needed is None:
         return f"on: {', '.join(active)}" if active else "none"
-    kept = [name for name, is_needed in needed.items() if is_needed]
+    kept = [short[name] for name, is_needed in needed.items() if is_needed]
     others = [name for name in active if name not in kept]
     parts = [f"needed: {', '.join(kept)}"] if kept else ["none needed"]
     return "; ".join([*parts, *([f"on, not needed: {', '.join(others)}"] if others else [])])
@@ -146,26 +158,45 @@ def _origin(failure: Row) -> list[dict[str, str]]:
 # -- why --------------------------------------------------------------------------------------------------------------
 
 
-def _name_after(view: TraceView, steps: int) -> str:
-    return f"{steps}, {call_text(view.steps[steps - 1], limit=80)}"
+def _passing_states(view: TraceView) -> list[Mapping[str, str]]:
+    """Return the state of the passing run when it is as far as each step of the failing one; empty without one."""
+    if view.passing is None:
+        return []
+    states, now = view.passing.view.states(), view.passing.view.start
+    found: list[Mapping[str, str]] = []
+    for at in view.passing.at:
+        now = now if at is None else states[at]
+        found.append(now)
+    return found
 
 
-def _chances(view: TraceView) -> dict[str, Any]:
-    if not view.chances:
-        return {"chances": [], "chances_say": ""}
-    rows = []
-    for chance in view.chances:
-        steps = chance.steps
-        name = f"step {_name_after(view, steps)}" if 0 < steps <= len(view.steps) else f"{steps or 'no'} steps"
-        share = chance.failed / chance.runs
-        decided = steps in view.decided_at
-        rows.append({"name": name, "share": share, "percent": percent(share), "decided": decided})
-    runs = max(chance.runs for chance in view.chances)
-    says = (
-        f"Share of {runs} runs that take the first steps of this trace, then random ones, and fail in the same "
-        "way. Where the share jumps, the failure was decided."
-    )
-    return {"chances": rows, "chances_say": says}
+def _short_faults(view: TraceView) -> dict[str, str]:
+    """Return the short names of the faults of a trace by their names."""
+    names = list(dict.fromkeys(name for step in view.steps for name in step.faults_on))
+    return dict(zip(names, short_names(names), strict=True))
+
+
+def _first_difference(view: TraceView, name: str) -> dict[str, Any]:
+    """Return the first step that both runs take and that does not do the same in both, with what differs."""
+    assert view.passing is not None
+    changed = call_text(view.steps[view.passing.step - 1], limit=80, short=_short_faults(view))
+    argument = view.passing.argument
+    how = f"{f'with another {argument} in' if argument else 'without'} step {view.passing.step}, {changed}"
+    for number, (step, at, here, there) in enumerate(
+        zip(view.steps, view.passing.at, view.states(), _passing_states(view), strict=False), start=1
+    ):
+        if at is None:
+            continue
+        other = view.passing.view.steps[at]
+        pairs: list[tuple[str, str | None, str | None]]
+        pairs = [(key, step.arguments.get(key), text) for key, text in other.arguments.items()]
+        pairs += [("returned", step.result or None, other.result or None)]
+        pairs += [(path, here.get(path), there.get(path)) for path in dict.fromkeys((*here, *there))]
+        rows = [{"path": path, "here": one, "passing": two} for path, one, two in pairs if one != two]
+        if rows:
+            text = f"Step {number}, {call_text(step, limit=80)}"
+            return {"how": how, "step": text, "anchor": f"t-{name}-{number}", "rows": rows[:4]}
+    return {"how": how, "step": "", "rows": []}
 
 
 def lane_table(events: Sequence[LaneEvent]) -> dict[str, Any]:
@@ -198,59 +229,69 @@ def _lane_row(event: LaneEvent, names: Sequence[str]) -> list[dict[str, str]]:
 # -- steps ------------------------------------------------------------------------------------------------------------
 
 
-def _steps(view: TraceView) -> dict[str, Any]:
-    lanes = list(dict.fromkeys(name for step in view.steps for name in step.faults_on))
-    shown = dict(zip(lanes, short_names(lanes), strict=True))
-    states = view.states() if len(view.steps) <= LINES_MAX else []
-    left = BUDGET_CHARS
+def _steps(view: TraceView, name: str, sources: Mapping[str, str]) -> dict[str, Any]:
+    """Return the rows of the time table: the start, if anything is known of it, and each step."""
+    shown = _short_faults(view)
+    shares = {each.steps: percent(each.failed / each.runs) for each in view.chances}
+    passing, last = _passing_states(view), len(view.steps)
     steps = []
-    for number, step in enumerate(view.steps):
-        values = _step(step, shown, states[number] if states and left > 0 else {}, number + 1 in view.decided_at)
-        if len(view.steps) > LINES_MAX:
-            values["marks"] = _few(values["marks"])
-            values["new_lines"] = values["new_lines"][:3]
-            values["changes"] = values["changes"][:10]
-        left -= sum(len(row["path"]) + len(row["text"]) + 60 for row in values["state"])
+    if view.steps and (view.start or shares):
+        start = StepView(kind="start", name="", changes=[PartChange(at, None, text) for at, text in view.start.items()])
+        steps.append(_step(start, shown) | {"number": 0, "call": "the fresh machine", "change": "", "marks": []})
+    for number, step in enumerate(view.steps, start=1):
+        values = _step(step, shown, passing[number - 1] if number <= len(passing) else {})
+        decided = number in view.decided_at
+        values |= {"number": number, "marks": [*values["marks"], *([_mark("decided here", "bad")] if decided else [])]}
+        values |= {"jumps": decided, "anchor": f"t-{name}-{number}", "source": sources.get(step.name, "")}
+        values["varies"] = [each for each in view.variations if each.step == number]
+        if number == last:
+            state = list(view.states()[-1].items())
+            values["state"] = [{"path": path, "text": text} for path, text in state[:LINES_MAX]]
+            values["state_more"] = max(0, len(state) - LINES_MAX)
+        if last > LINES_MAX:
+            values["new_lines"], values["changes"] = values["new_lines"][:3], values["changes"][:10]
         steps.append(values)
-    start = [{"path": path, "text": text} for path, text in list(view.start.items())[:LINES_MAX]]
+    for values in steps:
+        values["share"] = shares.get(values["number"], "")
     return {
         "steps": steps,
-        "is_long": len(view.steps) > LINES_MAX,
-        "lanes": list(shown.values()),
-        "start": start if steps else [],
+        "is_long": last > LINES_MAX,
+        "lanes": [{"name": short, "title": name} for name, short in shown.items()],
+        "runs": max([each.runs for each in view.chances], default=0),
     }
 
 
-def _step(step: StepView, lanes: Mapping[str, str], state: Mapping[str, str], decided: bool) -> dict[str, Any]:
-    changed = {change.path for change in step.changes}
+def _step(step: StepView, lanes: Mapping[str, str], passing: Mapping[str, str] | None = None) -> dict[str, Any]:
     changes = shown_changes(step.changes)
-    new_lines = counted(len(step.new_lines) + step.new_lines_more, "line")
-    # What changed comes first: it is what a reader looks for where not all is shown.
-    rows = sorted(state.items(), key=lambda row: row[0] not in changed)
     return {
-        "call": call_text(step),
-        "is_fault": step.kind == "fault_toggle",
-        "is_empty": step.kind == "fault_toggle"
-        and not (step.changes or step.failed or step.fired or step.decided or step.swallowed),
+        "name": step.name,
+        "call": call_text(step, short=lanes),
+        "is_call": step.kind != "fault_toggle" and step.kind != "start",
         "failed": step.failed,
-        "open": step.failed or decided,
-        "marks": _marks(step, decided),
-        "lanes": [
-            {"on": name in step.faults_on, "title": f"{short} is {'on' if name in step.faults_on else 'off'}"}
-            for name, short in lanes.items()
-        ],
+        "open": step.failed,
+        "marks": _marks(step),
+        "lanes": [f"{short} is on" if name in step.faults_on else "" for name, short in lanes.items()],
+        "change": f"{cut(changes[0].path, 40)}{f' +{len(changes) - 1}' if len(changes) > 1 else ''}" if changes else "",
+        "jumps": False,
+        "anchor": "",
+        "source": "",
+        "varies": [],
         "result": step.result,
         "draws": ", ".join(step.draws),
         "fired": step.fired,
         "decided": step.decided,
-        "swallowed": [{"error": each.error, "place": each.place} for each in step.swallowed],
-        "changes": [{"path": e.path, "before": e.before, "after": e.after} for e in changes[:LINES_MAX]],
+        "swallowed": step.swallowed,
+        "changes": [
+            {"path": e.path, "before": e.before, "after": e.after, "passing": (passing or {}).get(e.path)}
+            for e in changes[:LINES_MAX]
+        ],
         "changes_more": max(0, len(changes) - LINES_MAX),
+        "passing": bool(passing),
         "output": step.output,
         "new_lines": [{"place": f"{each.file}:{each.line}", "code": each.code} for each in step.new_lines],
-        "new_lines_title": f"{new_lines} run for the first time in this trace",
-        "state": [{"path": path, "text": text, "changed": path in changed} for path, text in rows[:LINES_MAX]],
-        "state_more": max(0, len(rows) - LINES_MAX),
+        "new_lines_title": f"{counted(len(step.new_lines) + step.new_lines_more, 'line')} run for the first time in "
+        "this trace",
+        "state": [],
     }
 
 
@@ -264,34 +305,26 @@ def shown_changes(changes: Sequence[PartChange]) -> list[PartChange]:
     return [change for change in changes if change.after is not None or not is_filled(change.path)]
 
 
-def _marks(step: StepView, decided: bool) -> list[dict[str, str]]:
-    marks = [("bad", "failed")] if step.failed else []
-    if decided:
-        marks.append(("bad", "decided here"))
+def _marks(step: StepView) -> list[dict[str, str]]:
+    marks = [_mark("failed", "bad")] if step.failed else []
     if step.fired:
-        marks.append(("fault", "fault fired"))
+        marks.append(_mark("fault fired"))
     if step.decided:
-        marks.append(("fault", counted(len(step.decided), "decision")))
+        marks.append(_mark(counted(len(step.decided), "decision")))
     if step.swallowed:
-        marks.append(("warn", counted(len(step.swallowed), "swallowed exception")))
-    if step.changes:
-        marks.append(("", counted(len(shown_changes(step.changes)), "change")))
-    if step.new_lines:
-        marks.append(("", counted(len(step.new_lines) + step.new_lines_more, "new line")))
-    return [{"kind": kind, "text": text} for kind, text in marks]
+        marks.append(_mark(counted(len(step.swallowed), "swallowed exception")))
+    return marks
 
 
-def _few(marks: Sequence[dict[str, str]]) -> list[dict[str, str]]:
-    """Merge the marks that have no colour."""
-    plain = [mark["text"] for mark in marks if not mark["kind"]]
-    coloured = [mark for mark in marks if mark["kind"]]
-    return [*coloured, *([{"kind": "", "text": ", ".join(plain)}] if plain else [])]
+def _mark(text: str, kind: str = "") -> dict[str, str]:
+    return {"kind": kind, "text": text}
 
 
-def call_text(step: StepView, *, limit: int = 300) -> str:
-    """Return a step as a call, or a switch of a fault in words."""
+def call_text(step: StepView, *, limit: int = 300, short: Mapping[str, str] = MappingProxyType({})) -> str:
+    """Return a step as a call, or a switch of a fault in words, by its ``short`` name if there is one."""
     if step.kind == "fault_toggle":
-        return f"{step.name[1:]} {'on' if step.name.startswith('+') else 'off'}"
+        name = step.name[1:]
+        return f"{short.get(name, name)} {'on' if step.name.startswith('+') else 'off'}"
     arguments = ", ".join(f"{name}={text}" for name, text in step.arguments.items())
     results = ""
     if step.result:
@@ -304,6 +337,7 @@ def source_values(source: SourceView) -> dict[str, Any]:
     return {
         "name": source.name,
         "place": f"{source.file}:{source.failed or source.line}",
+        "anchor": "",
         "code": highlighted(source.text, first=source.line, mark=source.failed),
     }
 

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import importlib
 import os
 import platform
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from importlib import metadata
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from msgspec import to_builtins
 
-from ordeal._base.formatting import counted, printable, runnable_program
+from ordeal._base.formatting import counted, one_line, printable, runnable_program
 from ordeal._base.limits import ITEMS_MAX, LISTED_MAX, ROWS_MAX
 from ordeal._base.trace_file import Trace
 from ordeal._engine.runs.events import (
@@ -33,15 +38,25 @@ from ordeal._report.exploration import option_text
 from ordeal._report.html.chart import Mark, Point, coverage_chart, rule_heat
 from ordeal._report.html.finding import finding_values, rows_of
 from ordeal._tools.risk import FunctionRisk
+from ordeal.errors import ConfigError
 from ordeal.result.failure import failure_id
 from ordeal.result.parts import broken_invariant
 
 TEMPLATES = Path(__file__).parent / "templates"
+SCRIPT = TEMPLATES / "script.js"
+#: The addresses with which editors open a file.
+_EDITORS = {
+    "vscode": "vscode://file{file}:{line}",
+    "zed": "zed://file{file}:{line}",
+    "pycharm": "pycharm://open?file={file}&line={line}",
+}
+#: What a figure means that is no everyday word.
+_MEANINGS = {"edges": "jumps from one line or branch to the next that some run took", "lines": "of the target modules"}
 #: More marks than this hide the curve.
 MARKS_MAX = 30
 #: Properties that failed come first, then those that nothing reached.
 _PROPERTY_ORDER = ("FAIL", "NOT EXERCISED", "PASS")
-_STATUS_KINDS = {"PASS": "good", "FAIL": "bad", "NOT EXERCISED": "none"}
+_STATUS_KINDS = {"PASS": "", "FAIL": "bad", "NOT EXERCISED": "none"}
 
 
 def render_page(
@@ -71,7 +86,40 @@ def templates(*folders: Path) -> Any:
     )
     markup = importlib.import_module("markupsafe").Markup
     environment.globals["style"] = markup((TEMPLATES / "style.css").read_text("utf-8"))
+    environment.globals["script"] = markup(SCRIPT.read_text("utf-8").strip())
+    environment.globals["script_hash"] = script_hash()
+    environment.filters["spot"] = partial(_spot, editor=editor_address())
     return environment
+
+
+def script_hash() -> str:
+    """Return what a content security policy has for the script of a page: no other script runs on it."""
+    digest = hashlib.sha256(SCRIPT.read_text("utf-8").strip().encode()).digest()
+    return f"sha256-{base64.b64encode(digest).decode()}"
+
+
+def editor_address() -> str:
+    """Return the address that opens a file, from the variable ORDEAL_EDITOR; empty if it is not set.
+
+    Raises:
+        ConfigError: it is neither a known editor nor an address with a scheme and a place for the file.
+    """
+    wanted = os.environ.get("ORDEAL_EDITOR", "")
+    address = _EDITORS.get(wanted, wanted)
+    if address and not re.match(r"[a-z][a-z0-9+.-]+://[^{]*\{file\}", address):
+        hint = f"write {', '.join(_EDITORS)}, or an address such as `vscode://file{{file}}:{{line}}`"
+        raise ConfigError(f"ORDEAL_EDITOR is `{one_line(wanted)}`, which names no editor", hint=hint)
+    return address
+
+
+def _spot(place: str, editor: str) -> Any:
+    """Return ``file:line`` as HTML, with a link that opens it where an editor is chosen."""
+    markup = importlib.import_module("markupsafe").Markup
+    file, _, line = place.rpartition(":")
+    if not editor:
+        return markup("<code>{}</code>").format(place)
+    address = editor.replace("{file}", quote(str(Path(file).absolute()))).replace("{line}", quote(line))
+    return markup('<a href="{}"><code>{}</code></a>').format(address, place)
 
 
 def render(template: str, values: Mapping[str, Any]) -> str:
@@ -86,7 +134,7 @@ def page_values(document: Mapping[str, Any], views: Mapping[str, TraceView], eve
     session = next((event for event in events if isinstance(event, SessionBegun)), None)
     classes = [_class_values(result, views, events, number) for number, result in enumerate(results)]
     findings = sum(len(result["failures"]) for result in results)
-    new = sum(each["badge_kind"] == "new" for shown in classes for each in shown["findings"])
+    new = sum(each["badge"] == "new" for shown in classes for each in shown["findings"])
     names = ", ".join(result["test_class"].rpartition(":")[2] for result in results)
     verdict = f"{counted(findings, 'finding')} in {names}" if findings else f"No findings in {names}"
     options, runs = document.get("options") or {}, sum(result["total_runs"] for result in results)
@@ -196,10 +244,7 @@ def _class_values(
         "figures": _figures(result),
         "remarks": _remarks(result),
         "no_findings": "No failures were found.",
-        "findings": [
-            finding_values(failure, views.get(failure["id"]), number=1000 * number + at, replayed=replayed)
-            for at, failure in enumerate(shown, start=1)
-        ],
+        "findings": [finding_values(failure, views.get(failure["id"]), replayed=replayed) for failure in shown],
         "more": rows_of(failures[ITEMS_MAX:]),
         "more_title": f"{len(failures) - ITEMS_MAX:,} more findings; `ordeal replay ID` shows one",
         "known": [
@@ -231,7 +276,7 @@ def _figures(result: Mapping[str, Any]) -> list[dict[str, str]]:
         rows.append((f"{result['unique_edges']:,}", "edges"))
     if behavior["lines_total"]:
         rows.append((f"{behavior['lines_covered']:,} of {behavior['lines_total']:,}", "lines"))
-    return [{"value": value, "what": what} for value, what in rows]
+    return [{"value": value, "what": what, "title": _MEANINGS.get(what, "")} for value, what in rows]
 
 
 def _remarks(result: Mapping[str, Any]) -> list[str]:
@@ -305,7 +350,7 @@ def _search(result: Mapping[str, Any]) -> list[dict[str, str]]:
 
 def render_trace(trace: Trace, view: TraceView, path: str) -> str:
     """Return the page of a trace that fails; ``path`` is where it is saved."""
-    failure = finding_values(_row(trace, view, path), view, number=1, replayed=frozenset([path]))
+    failure = finding_values(_row(trace, view, path), view, replayed=frozenset([path]))
     facts = [f"random seed {trace.seed}", *(f"{name} {version}" for name, version in trace.versions.items())]
     title = f"{failure['error']} - ordeal"
     return render("trace.html", {"title": title, "finding": failure, "facts": facts, "test_class": trace.test_class})

@@ -79,7 +79,7 @@ def test_an_arrow_leads_from_lane_to_lane() -> None:
 def test_an_assertion_without_a_message_is_titled_by_what_it_asserted() -> None:
     place = {**failure()["place"], "asserted": ["assert 2 == 1", " +  where 2 = len(lot)"]}
     bare = failure(error_message="", place=place)
-    shown = finding_values(bare, None, number=1, replayed=frozenset())
+    shown = finding_values(bare, None, replayed=frozenset())
     assert (shown["error"], shown["message"]) == ("AssertionError: assert 2 == 1", "")
     assert [row["error"] for row in rows_of([bare])] == ["AssertionError: assert 2 == 1"]
 

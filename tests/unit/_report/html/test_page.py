@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import itertools
+import re
 from collections import Counter
 from html.parser import HTMLParser
+from pathlib import Path
 from typing import Any, override
 
 import msgspec
@@ -17,13 +21,16 @@ from ordeal._engine.trace_view.view import (
     FailShare,
     LaneEvent,
     PartChange,
+    PassingRun,
     SourceView,
     StepView,
+    SuspiciousLine,
     Swallowed,
     TraceView,
     Variation,
 )
 from ordeal._report.html.page import render_page
+from ordeal.errors import ConfigError
 
 _PAYLOADS = (
     "<script>alert(1)</script>",
@@ -69,7 +76,9 @@ class Tags(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.tags[tag] += 1
         for name, value in attrs:
-            if name.startswith("on") or name in ("href", "src", "srcdoc", "action", "data", "xlink:href"):
+            leads_within = (tag, name) == ("a", "href") and str(value).startswith("#")
+            loads = name in ("href", "src", "srcdoc", "action", "data", "xlink:href") and not leads_within
+            if name.startswith("on") or loads:
                 self.active.append((tag, f"{name}={value}"))
 
     @override
@@ -170,6 +179,7 @@ def view(text: str = "text", steps: int = 3) -> TraceView:
         swallowed=[Swallowed(text, text)],
     )
     toggle = StepView(kind="fault_toggle", name=f"+{text}", faults_on=[text])
+    passing = TraceView(start={text: text}, steps=[toggle, *[msgspec.structs.replace(step, result="")] * (steps - 1)])
     return TraceView(
         start={text: text},
         steps=[toggle, *[step] * (steps - 2), msgspec.structs.replace(step, failed=True)],
@@ -182,6 +192,8 @@ def view(text: str = "text", steps: int = 3) -> TraceView:
         decided_at=[1],
         variations=[Variation(1, text, text)],
         lanes=[LaneEvent(text, text, f"{text}2")],
+        suspicious=[SuspiciousLine(text, 1, text, text, 9, 9, 1, 8)],
+        passing=PassingRun(step=2, argument=text, view=passing, at=list(range(steps))),
     )
 
 
@@ -218,15 +230,28 @@ def test_two_hundred_hostile_texts_stay_texts(harmless: Tags) -> None:
         assert page.translate({10: None, 9: None}).isprintable()
         alone = Tags(page)
         assert not alone.active
-        assert alone.tags["script"] == 0
+        assert alone.tags["script"] == 1
         differing = {tag for tag in alone.tags if alone.tags[tag] != harmless.tags[tag]}
         assert differing <= {"span", "br"}  # colours of source, and nothing else
 
 
-def test_nothing_is_loaded_and_nothing_runs(harmless: Tags) -> None:
+def test_nothing_is_loaded_and_only_the_script_of_the_page_runs(harmless: Tags) -> None:
     assert not harmless.active
-    assert not {"script", "link", "img", "iframe", "object", "base", "form"} & set(harmless.tags)
-    assert "http" not in page_of("harmless").replace("http://www.w3.org/", "").replace("http-equiv", "")
+    assert not {"link", "img", "iframe", "object", "base", "form"} & set(harmless.tags)
+    page = page_of("harmless")
+    assert "http" not in page.replace("http://www.w3.org/", "").replace("http-equiv", "")
+    (script,) = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    assert f"script-src 'sha256-{digest}'" in page
+
+
+def test_lines_open_in_the_editor_that_is_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ORDEAL_EDITOR", "vscode")
+    page = page_of("a b.py")
+    assert f'<a href="vscode://file{Path.cwd()}/a%20b.py:3"><code>a b.py:3</code></a>' in page
+    monkeypatch.setenv("ORDEAL_EDITOR", "javascript:alert(1)//{file}")
+    with pytest.raises(ConfigError, match="names no editor"):
+        page_of("text")
 
 
 def test_what_broke_comes_first_with_where_values_and_command() -> None:
@@ -247,19 +272,28 @@ def test_what_broke_comes_first_with_where_values_and_command() -> None:
     order = [
         "1 finding in Bank",
         "AssertionError: promised 2, open 3",
-        "shop.py:142 in agree (invariant)",
         "assert 2 == 3",
-        "needed: timeout(a.b); on, not needed: slow",
+        "<code>shop.py:142</code> <small>in agree (invariant)</small>",
+        "needed: timeout; on, not needed: slow",
+        "<h4>First difference",
+        "<h4>Program",
         "ordeal replay 5ad946",
+        "<h4>Suspicious lines",
         "<h4>Step by step",
-        "<h4>When the failure was decided",
-        "<summary>Program",
+        "<summary>Traceback",
     ]
     places = [page.index(text) for text in order]
     assert places == sorted(places)
-    # Nobody would find the reasons after very many steps.
-    long = render_page(document(result(broken)), views={"5ad946": view("1", 70)})
-    assert long.index(order[-2]) < long.index(order[-3])
+
+
+def test_a_step_has_its_source_and_what_the_passing_run_has(harmless: Tags) -> None:
+    page = page_of("harmless")
+    assert 'href="#t-5ad946-2"' in page
+    assert 'id="t-5ad946-2"' in page
+    assert page.count('id="t-5ad946-2"') == 1
+    assert "In the run that passes" in page
+    # Each step that is shown at its side closes the one before.
+    assert page.count('<details name="steps-5ad946"') == 4
 
 
 def test_a_known_failure_and_a_flaky_one_are_told_from_a_new_one() -> None:
@@ -324,6 +358,6 @@ def test_properties_that_failed_come_first_and_the_environment_is_named() -> Non
     page = render_page(document(result()), events=events("1.2.3"))
     table = page[page.index("<h3>Properties") :]
     assert table.index("FAIL") < table.index("NOT EXERCISED") < table.index("PASS")
-    environment = page[page.index("<h2>Environment") :]
+    environment = page[page.index('<h2 id="environment">') :]
     for name in ("ordeal", "Run", "Began", "Python", "Hypothesis", "System", "Processors", "<code>seed</code>"):
         assert f"<dt>{name}</dt>" in environment
