@@ -26,7 +26,6 @@ from ordeal._engine.coverage.comparison_rewrite import (
     Fixed,
     Kind,
     PatternValue,
-    Position,
     find_comparisons,
     operands_in,
     with_calls,
@@ -219,7 +218,10 @@ class _WatchedFunction:
         if id(own) not in self._sites_of:
             operands = operands_in(watched.marked)
             self._sites_of[id(own)] = own, [site for n in operands for site in self._ends.get(n, ())]
-        decided = self._positions(own, decided_at)
+        if id(own) not in self._positions_in:
+            self._positions_in[id(own)] = own, list(own.co_positions())
+        positions = self._positions_in[id(own)][1]  # one for each instruction, which has two bytes
+        decided = {positions[offset // 2] for offset in decided_at}
         open_sites = [site for site in self._sites_of[id(own)][1] if site.position not in decided]
         if not open_sites:
             return None
@@ -237,17 +239,6 @@ class _WatchedFunction:
                         self._is_on[operand] = True
                         self._uses[operand] += 1
         return code
-
-    def _positions(self, code: CodeType, offsets: Sequence[int]) -> set[Position]:
-        """Return the source positions of the instructions at ``offsets``, which are in bytes."""
-        if id(code) not in self._positions_in:
-            self._positions_in[id(code)] = code, list(code.co_positions())
-        every = self._positions_in[id(code)][1]
-        return {
-            (line, last_line, column, last_column)
-            for line, last_line, column, last_column in (every[offset // 2] for offset in offsets)
-            if line is not None and column is not None
-        }
 
     def end(self) -> None:
         """Forget the values, which belong to the program."""
@@ -276,17 +267,14 @@ class _WatchedFunction:
             self._values[operand] = _noted(value)
             for site in self._ends.get(operand, ()):
                 if site in self._open and not notes.add(site, self._value_of(site.left), self._value_of(site.right)):
-                    self._close(site)
+                    # Look no longer at its operands: a loop would show them again and again.
+                    self._open.discard(site)
+                    for each in (site.left, site.right):
+                        if not isinstance(each, Fixed):
+                            self._uses[each] -= 1
+                            self._is_on[each] = self._uses[each] > 0
         except (RecursionError, RuntimeError, MemoryError):  # near a limit, or another thread changes a collection
             return
-
-    def _close(self, site: ComparisonSite) -> None:
-        """Stop looking at the operands of ``site``: a loop would show them again and again."""
-        self._open.discard(site)
-        for operand in (site.left, site.right):
-            if not isinstance(operand, Fixed):
-                self._uses[operand] -= 1
-                self._is_on[operand] = self._uses[operand] > 0
 
     def _value_of(self, operand: int | Fixed) -> Any:
         if not isinstance(operand, Fixed):

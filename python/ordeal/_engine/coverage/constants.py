@@ -48,24 +48,16 @@ class SourceConstants:
         """Return the constants of the next file that no earlier one has."""
         self.next_chars()
         text, self._text = self._text or "", None
-        batch = dict.fromkeys((type(value), value) for value in _constants_of(text))
+        digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+        if digest not in _KNOWN:
+            _KNOWN[digest] = []
+            with suppress(SyntaxError, ValueError, RecursionError, MemoryError), warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # shown at import already
+                _KNOWN[digest] = list(_below(ast.parse(text)))
+        batch = dict.fromkeys((type(value), value) for value in _KNOWN[digest])
         new = [value for kind, value in batch if (kind, value) not in self._found]
         self._found |= batch.keys()
         return new
-
-
-def _constants_of(text: str) -> list[Constant]:
-    digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
-    if digest not in _KNOWN:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # shown at import already
-            try:
-                tree = ast.parse(text)
-            except (SyntaxError, ValueError, RecursionError, MemoryError):
-                _KNOWN[digest] = []
-            else:
-                _KNOWN[digest] = list(_below(tree))
-    return _KNOWN[digest]
 
 
 def _below(tree: ast.AST) -> Iterator[Constant]:

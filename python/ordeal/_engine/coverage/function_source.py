@@ -48,16 +48,13 @@ class SourceFile:
         """
         first, end = self.lines_of(function)
         line = self._lines[first] if first < len(self._lines) else ""
-        above = lines_above(first, line, function.co_qualname, self._imports(function))
-        return "\n".join(above + self._lines[first:end])
-
-    def _imports(self, function: CodeType) -> list[str]:
-        """Return the names that a function uses of what the module imports."""
         codes = list(codes_in(function))
         local = {name for code in codes for name in (*code.co_varnames, *code.co_cellvars)}
         used = {name for code in codes for name in code.co_names} | local
         # What an indented import binds is mostly local where it is used, if it is not the module's.
-        return sorted({name for name, indented in self._imported if name in used and not (indented and name in local)})
+        needed = {name for name, indented in self._imported if name in used and not (indented and name in local)}
+        above = lines_above(first, line, function.co_qualname, sorted(needed))
+        return "\n".join(above + self._lines[first:end])
 
     @cached_property
     def _imported(self) -> set[tuple[str, bool]]:

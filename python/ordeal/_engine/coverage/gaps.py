@@ -88,7 +88,12 @@ def find_gaps(targets: Sequence[Target], *lines: Mapping[str, Sequence[int]]) ->
     covered_lines: dict[str, list[int]] = {}
     covered = total = 0
     here = real_path(os.curdir)
-    sources = {source.path: source for target in targets for source in target.sources() if not source.is_compiled}
+    paths: dict[str, list[str]] = {}  # by target
+    sources: dict[str, Source] = {}
+    for target in targets:
+        found = {source.path: source for source in target.sources() if not source.is_compiled}
+        paths.setdefault(target.name, []).extend(found)
+        sources |= found
     for path, source in sorted(sources.items()):
         parsed = _parsed(path)
         if parsed is None:
@@ -109,23 +114,13 @@ def find_gaps(targets: Sequence[Target], *lines: Mapping[str, Sequence[int]]) ->
             distance = min((abs(line - other) for other in ran[max(place - 1, 0) : place + 1]), default=math.inf)
             gaps.append((distance, {"file": shown, "line": line, "code": code}))
     gaps.sort(key=lambda gap: gap[0])
-    return Gaps(
-        [gap for _, gap in gaps], covered, total, missed_lines, unreadable, _unreached(targets, lines), covered_lines
-    )
-
-
-def _unreached(targets: Sequence[Target], lines: Sequence[Mapping[str, Sequence[int]]]) -> list[str]:
-    """Return the names of the targets that have functions, but of which no code ran."""
-    paths: dict[str, list[str]] = {}
-    for target in targets:
-        paths.setdefault(target.name, []).extend(source.path for source in target.sources() if not source.is_compiled)
-    found = []
+    unreached = []  # targets that have functions, but of which no code ran
     for name, own in paths.items():
         if not any(seen.get(path) for path in own for seen in lines):
-            parsed = filter(None, map(_parsed, own))
-            if any(not statement.runs_at_import for file in parsed for statement in file.statements):
-                found.append(name)
-    return found
+            files = filter(None, map(_parsed, own))
+            if any(not statement.runs_at_import for file in files for statement in file.statements):
+                unreached.append(name)
+    return Gaps([gap for _, gap in gaps], covered, total, missed_lines, unreadable, unreached, covered_lines)
 
 
 def files_with_gaps(sources: Iterable[Source], lines: Mapping[str, Sequence[int]]) -> set[str]:

@@ -104,25 +104,23 @@ def resolve_targets(names: Sequence[str]) -> list[Target]:
     """
     if isinstance(names, str):
         raise TargetError(f"target_modules is the string {names!r}", hint=f"write a list: [{names!r}]")
-    targets = [target for name in names for target in _targets_of(name)]
+    targets: list[Target] = []
+    for name in names:
+        _check_name(name)
+        module = _import(name)
+        if hasattr(module, "__path__"):
+            found = [Target(name, str(Path(path).absolute()), is_package=True) for path in module.__path__]
+        else:
+            file = getattr(module, "__file__", None) or ""
+            is_source = file.endswith(_SOURCE_SUFFIX)
+            found = [Target(name, str(Path(file).absolute()), is_package=False)] if is_source else []
+        if all(source.is_compiled for target in found for source in target.sources()):
+            raise TargetError(
+                f"target module {name!r} matches no Python source",
+                hint="it is built in or compiled, so it cannot be traced; name the Python modules that use it",
+            )
+        targets += found
     return list(dict.fromkeys(targets))
-
-
-def _targets_of(name: str) -> list[Target]:
-    _check_name(name)
-    module = _import(name)
-    if hasattr(module, "__path__"):
-        found = [Target(name, str(Path(path).absolute()), is_package=True) for path in module.__path__]
-    else:
-        file = getattr(module, "__file__", None) or ""
-        is_source = file.endswith(_SOURCE_SUFFIX)
-        found = [Target(name, str(Path(file).absolute()), is_package=False)] if is_source else []
-    if all(source.is_compiled for target in found for source in target.sources()):
-        raise TargetError(
-            f"target module {name!r} matches no Python source",
-            hint="it is built in or compiled, so it cannot be traced; name the Python modules that use it",
-        )
-    return found
 
 
 def _check_name(name: str) -> None:

@@ -34,8 +34,8 @@ from ordeal.stateful.test_case import AnyMachine, GenericStateMachine
 _loaded: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
 
 _EXAMPLE = "`tests.test_chaos:MyServiceChaos`"
-
-
+#: Where a module is imported, and where one that ends the process is stopped.
+_OWN_FILES = (__file__, untrusted.__file__, contextlib.__file__, importlib.__file__)
 #: The functions that may be called to make machines, and their class paths.
 _trusted: set[object] = set()
 
@@ -131,7 +131,16 @@ def _import(name: str, wanted: str) -> ModuleType:
         missing = error.name or name
         if missing != name and not name.startswith(f"{missing}."):
             _refuse_import(name, error)
-        raise MachineError(f"no module named `{missing}`", hint=_module_hint(missing, wanted)) from None
+        parent, _, last = missing.rpartition(".")
+        folders = getattr(sys.modules.get(parent), "__path__", None) if parent else [str(Path.cwd())]
+        siblings = [found.name for found in pkgutil.iter_modules(folders)] if folders is not None else []
+        if close := get_close_matches(last, siblings, n=1):
+            hint = f"did you mean `{f'{parent}.' if parent else ''}{close[0]}`?"
+        else:
+            hint = "run `ordeal` in the folder that holds the package, or install the package"
+            nearby = machines_nearby(wanted)
+            hint = f"{hint}; {nearby}" if nearby else hint
+        raise MachineError(f"no module named `{missing}`", hint=hint) from None
     except skip_types() as skip:
         raise SkippedError(f"importing `{name}` asks to be skipped: {describe_error(skip)}") from None
     except BaseException as error:
@@ -142,45 +151,26 @@ def _import(name: str, wanted: str) -> ModuleType:
 
 def _refuse_import(name: str, error: BaseException) -> NoReturn:
     message = f"importing `{name}` raised {describe_error(error)}"
-    place = _place(error)
     own = error.hint if isinstance(error, OrdealError) else hint_for_definition(error)
     hint = own or f"`python -c 'import {name}'` shows the whole traceback"
-    raise MachineError(f"{message} ({place})" if place else message, hint=hint) from None
-
-
-#: Where a module is imported, and where one that ends the process is stopped.
-_OWN_FILES = (__file__, untrusted.__file__, contextlib.__file__, importlib.__file__)
-
-
-def _place(error: BaseException) -> str:
-    """Return ``file:line`` of the user's code where an import failed, or an empty string when no such frame is left."""
+    place = ""
     if isinstance(error, SyntaxError) and error.filename:
-        return f"{_relative(error.filename)}:{error.lineno}"
-    frames = traceback.extract_tb(error.__traceback__)
-    own = [f for f in frames if not f.filename.startswith("<frozen ") and f.filename not in _OWN_FILES]
-    # A virtual environment is often inside the project.
-    paths = [(f, Path(f.filename)) for f in own]
-    inside = [f for f, path in paths if path.is_relative_to(Path.cwd()) and "site-packages" not in path.parts]
-    # The innermost frame may be deep in a library; the user's line that led there is more useful.
-    chosen = (inside or own)[-1:]
-    return "".join(f"{_relative(f.filename)}:{f.lineno}" for f in chosen)
+        place = f"{_relative(error.filename)}:{error.lineno}"
+    else:
+        frames = traceback.extract_tb(error.__traceback__)
+        users = [f for f in frames if not f.filename.startswith("<frozen ") and f.filename not in _OWN_FILES]
+        # A virtual environment is often inside the project.
+        paths = [(f, Path(f.filename)) for f in users]
+        inside = [f for f, path in paths if path.is_relative_to(Path.cwd()) and "site-packages" not in path.parts]
+        # The innermost frame may be deep in a library; the user's line that led there is more useful.
+        for frame in (inside or users)[-1:]:
+            place = f"{_relative(frame.filename)}:{frame.lineno}"
+    raise MachineError(f"{message} ({place})" if place else message, hint=hint) from None
 
 
 def _relative(filename: str) -> str:
     path = Path(filename)
     return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else filename
-
-
-def _module_hint(missing: str, name: str) -> str:
-    parent, _, last = missing.rpartition(".")
-    folders = getattr(sys.modules.get(parent), "__path__", None) if parent else [str(Path.cwd())]
-    siblings = [found.name for found in pkgutil.iter_modules(folders)] if folders is not None else []
-    close = get_close_matches(last, siblings, n=1)
-    if close:
-        return f"did you mean `{f'{parent}.' if parent else ''}{close[0]}`?"
-    hint = "run `ordeal` in the folder that holds the package, or install the package"
-    nearby = machines_nearby(name)
-    return f"{hint}; {nearby}" if nearby else hint
 
 
 def _find(module: ModuleType, module_name: str, name: str) -> Any:
@@ -196,7 +186,14 @@ def _find(module: ModuleType, module_name: str, name: str) -> Any:
 
 
 def _class_hint(module: ModuleType, module_name: str, name: str) -> str:
-    machines = [key for key, value in vars(module).items() if _is_machine(value)]
+    classes = [(key, value) for key, value in vars(module).items() if isinstance(value, type)]
+    machines = [
+        key
+        for key, cls in classes
+        if not {RuleBasedStateMachine, GenericStateMachine}.isdisjoint(cls.__mro__[1:])
+        # ChaosTest itself, imported for subclassing, has no rules.
+        and not getattr(cls, "__module__", "").startswith("ordeal.")
+    ]
     close = get_close_matches(name, machines, n=1)
     if close:
         return f"did you mean `{module_name}:{close[0]}`?"
@@ -205,14 +202,6 @@ def _class_hint(module: ModuleType, module_name: str, name: str) -> str:
     nearby = machines_nearby(name, getattr(module, "__path__", ()))
     hint = f"`{module_name}` defines no ChaosTest and no other RuleBasedStateMachine"
     return f"{hint}; {nearby}" if nearby else hint
-
-
-def _is_machine(value: object) -> bool:
-    bases = value.__mro__[1:] if isinstance(value, type) else ()
-    # ChaosTest itself, imported for subclassing, has no rules.
-    return (RuleBasedStateMachine in bases or GenericStateMachine in bases) and not getattr(
-        value, "__module__", ""
-    ).startswith("ordeal.")
 
 
 def is_named(given: object) -> bool:

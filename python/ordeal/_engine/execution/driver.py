@@ -676,15 +676,16 @@ class Driver:
 
     def adapt_limits(self, seconds_min: float = SECONDS_MIN) -> None:
         """Let the rules take what ``limits`` says from now on: at least ``seconds_min``, and at most their limit."""
-        self.watchdog.lower(self._limit_now, seconds_min)
+
+        def limit_now() -> float:
+            self.limits.learn(self.slowest())
+            return self.limits.limit_of(self._running())
+
+        self.watchdog.lower(limit_now, seconds_min)
 
     def slowest(self) -> dict[str, float]:
         """Return how long the slowest passing steps of some rules took, in seconds, as far as that was measured."""
         return {} if self._native is None else self._native[0].slowest()
-
-    def _limit_now(self) -> float:
-        self.limits.learn(self.slowest())
-        return self.limits.limit_of(self._running())
 
     def _stuck_message(self, machine: RuleBasedStateMachine) -> str:
         names = ", ".join(rule.name for rule in self.definition.rules)

@@ -65,7 +65,13 @@ def _is_harmless(cls: type, name: str, after: type | None, depth: int) -> bool:
         if kind in _OF_SELF:
             # Of no other object, and called only if it is a method of the class.
             is_call = kind == "LOAD_ATTR" and bool((instruction.arg or 0) & 1)
-            if before not in _SELF or not _is_harmless_attribute(cls, what, depth, is_call=is_call):
+            member = _member(cls, what)
+            if isinstance(member, FunctionType):
+                is_harmless = is_call and _is_harmless(cls, what, None, depth - 1)
+            else:
+                is_slot = isinstance(member, MemberDescriptorType)
+                is_harmless = not is_call and (is_slot or not hasattr(type(member), "__get__"))
+            if before not in _SELF or not is_harmless:
                 return False
         elif kind == "LOAD_SUPER_ATTR":
             if not (instruction.arg or 0) & 1 or not _is_harmless(cls, what, owner, depth - 1):
@@ -87,13 +93,6 @@ def _is_harmless(cls: type, name: str, after: type | None, depth: int) -> bool:
             return False
         before = "LOAD_METHOD" if kind == "LOAD_ATTR" and (instruction.arg or 0) & 1 else kind
     return True
-
-
-def _is_harmless_attribute(cls: type, name: str, depth: int, *, is_call: bool) -> bool:
-    member = _member(cls, name)
-    if isinstance(member, FunctionType):
-        return is_call and _is_harmless(cls, name, None, depth - 1)
-    return not is_call and (isinstance(member, MemberDescriptorType) or not hasattr(type(member), "__get__"))
 
 
 def _member(cls: type, name: str) -> Any:

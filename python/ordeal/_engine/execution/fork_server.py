@@ -138,7 +138,12 @@ class ForkServer:
             if branch and sender not in (0, branch):
                 raise ChannelError(f"process {sender}, which is not the run's, sent a message")
             while branch and early:
-                run.handle(early.pop(0))
+                try:
+                    run.handle(early.pop(0))
+                except ChannelError:
+                    raise
+                except _REFUSALS as error:
+                    raise ChannelError(f"a run sent an invalid message: {error}") from error
 
     def close(self) -> None:
         """End the process, and with it a run that is under way in a fork of it."""
@@ -213,15 +218,7 @@ class _Answering:
         self.ending: ForkedRunResult | None = None
 
     def handle(self, message: list[Value]) -> None:
-        """Handle one message. Raises ChannelError for one that no run sends then, as the core checks too."""
-        try:
-            self._handle(message)
-        except ChannelError:
-            raise
-        except _REFUSALS as error:
-            raise ChannelError(f"a run sent an invalid message: {error}") from error
-
-    def _handle(self, message: list[Value]) -> None:
+        """Handle one message. Raises one of ``_REFUSALS`` for one that no run sends then, as the core checks too."""
         kind, *values = message or [None]
         self._said += 1
         if self.ending is not None:
@@ -229,7 +226,15 @@ class _Answering:
         if self._said > SAID_MAX:
             raise RefusedError(f"more than {SAID_MAX} messages")
         if kind == ASK:
-            self._answer(*checked_call(QUERIES, values))
+            name, arguments = checked_call(QUERIES, values)
+            if self._step is None:
+                raise RefusedError(f"{name!r} outside a step")
+            try:
+                drawn: Value = getattr(self._session.source, name)(*arguments)
+            except tuple(_RAISED_BY_DRAWS.values()) as error:
+                self._channel.send(ERROR, type(error).__name__, str(error))
+            else:
+                self._channel.send(REPLY, drawn)
         elif kind == NOTIFY:
             name, arguments = checked_call(NOTIFICATIONS, values)
             if self._step is None or (name == "begin_argument" and arguments[0] >= self._arguments):  # type: ignore[operator]
@@ -267,16 +272,6 @@ class _Answering:
         if self._step is None or step != self._step:
             raise RefusedError(f"step {step} ended, and {self._step} was to run")
         self._step = None
-
-    def _answer(self, name: str, arguments: list[Value]) -> None:
-        if self._step is None:
-            raise RefusedError(f"{name!r} outside a step")
-        try:
-            drawn: Value = getattr(self._session.source, name)(*arguments)
-        except tuple(_RAISED_BY_DRAWS.values()) as error:
-            self._channel.send(ERROR, type(error).__name__, str(error))
-            return
-        self._channel.send(REPLY, drawn)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -370,11 +365,17 @@ class _ForkedRun(RunListener):
             # The other process finds out what is new, and which events would be silenced.
             environment.monitor.set_paused(False)
             environment.monitor.record()
-        step_source = _RemoteStepSource(self._line)
+
+        def take_over(run: RunContext) -> RuleBasedStateMachine:
+            # The machine is where it has always been, and a run that ends here ends for good.
+            run.length = self._held_run.length
+            run.share(dict(self._held_run.shared))
+            machine: RuleBasedStateMachine = self._held_run.machine
+            return machine
+
         raised = False
         try:
-            # The machine is where it has always been, and a run that ends here ends for good.
-            outcome = environment.driver.execute(step_source, restore=self._take_over, listener=self)
+            outcome = environment.driver.execute(_RemoteStepSource(self._line), restore=take_over, listener=self)
         except BaseException as error:  # noqa: BLE001 - what it is, the process that asks finds out by a replay
             outcome, raised = Outcome(Status.FAILED, 0, error), True
         self._line.send(ENDED, *values_of_ending(outcome, raised, environment.bucketer), *self._seen())
@@ -391,12 +392,6 @@ class _ForkedRun(RunListener):
     def run_done(self, run: RunContext) -> None:
         self._run = run
         self._line.send(DONE, *self._seen())
-
-    def _take_over(self, run: RunContext) -> RuleBasedStateMachine:
-        run.length = self._held_run.length
-        run.share(dict(self._held_run.shared))
-        machine: RuleBasedStateMachine = self._held_run.machine
-        return machine
 
     def _seen(self) -> tuple[Value, ...]:
         environment, run = self._environment, self._run

@@ -143,24 +143,17 @@ def _class_and_factory(given: Any) -> tuple[type[RuleBasedStateMachine], Callabl
     if not inspect.isfunction(given):
         _refuse(given)
     _check_takes_nothing(given)
-    made = _called(given) if is_loaded(given) else given()
-    if isinstance(made, GenericStateMachine):
-        return type(as_rule_machine(made, given)), lambda: as_rule_machine(given(), given)
-    return type(as_rule_machine(made, given)), given
-
-
-def _called(given: Callable[[], Any]) -> Any:
-    """Return what ``given`` makes. It was named by a path, so no caller expects its errors.
-
-    Raises:
-        MachineError: it raises.
-    """
     try:
-        return given()
+        made = given()
     except (OrdealError, KeyboardInterrupt):
         raise
     except BaseException as error:
-        raise _does_not_return(given, f"raised {describe_error(error)}") from error
+        if is_loaded(given):  # it was named by a path, so no caller expects its errors
+            raise _does_not_return(given, f"raised {describe_error(error)}") from error
+        raise
+    if isinstance(made, GenericStateMachine):
+        return type(as_rule_machine(made, given)), lambda: as_rule_machine(given(), given)
+    return type(as_rule_machine(made, given)), given
 
 
 def _does_not_return(given: Callable[..., Any], problem: str) -> MachineError:

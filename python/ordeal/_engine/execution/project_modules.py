@@ -28,7 +28,15 @@ def reach_test_file(name: str) -> None:
             base = base.parent
         if base != root.absolute():
             _search(base)
-            _open_package(name, root.absolute())
+            # An installed package may hide a folder of the project, such as `tests`: let it search that folder too.
+            top = name.partition(".")[0]
+            folder = root.absolute() / top
+            if not (folder / "__init__.py").is_file():
+                # An error here also occurs in the import itself, which reports it.
+                with suppress(Exception):
+                    package = importlib.import_module(top)
+                    if str(folder) not in package.__path__:
+                        package.__path__ = [*package.__path__, str(folder)]
     elif importlib.util.find_spec(name.partition(".")[0]) is None:
         bases: list[Path] = []
         with suppress(OSError):
@@ -47,15 +55,3 @@ def _search(folder: Path) -> None:
         )
         sys.path.insert(next(installed, len(sys.path)), str(folder))
         importlib.invalidate_caches()
-
-
-def _open_package(name: str, root: Path) -> None:
-    """Let an installed package that hides a folder of the project, such as ``tests``, search that folder too."""
-    top = name.partition(".")[0]
-    if (root / top / "__init__.py").is_file():
-        return
-    # An error here also occurs in the import itself, which reports it.
-    with suppress(Exception):
-        package = importlib.import_module(top)
-        if str(root / top) not in package.__path__:
-            package.__path__ = [*package.__path__, str(root / top)]

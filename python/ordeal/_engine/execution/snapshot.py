@@ -24,6 +24,8 @@ from ordeal.faults.fault import begin_run
 
 _SIGNALS = sorted(signal.valid_signals() - {getattr(signal, "SIGALRM", signal.SIGINT), *interrupts.SIGNALS})
 
+#: What a snapshot keeps besides the copy.
+_NOT_COPIED = frozenset({*ENGINE_ATTRIBUTES, *BundleState.__struct_fields__})
 #: The function in C alone: the one around it makes an enum of each answer, 154 µs for all signals where this takes 1.
 _getsignal = importlib.import_module("_signal").getsignal
 
@@ -100,7 +102,11 @@ class Snapshots:
                 state["custom"] = machine.clone_checkpoint_state()
                 state["attributes"] = {"names_to_values": machine.names_to_values}
             else:
-                state["attributes"] = self._state_of(machine)
+                own = {name: value for name, value in vars(machine).items() if name not in _NOT_COPIED}
+                if self._filters:
+                    kept = machine.checkpoint_snapshot_filter
+                    own = {name: value for name, value in own.items() if name == "names_to_values" or kept(name, value)}
+                state["attributes"] = own
             # The machine itself stands for the machine into which the copy is restored.
             memo[id(machine)] = _MACHINE
             copied = deep_copy(state, memo)
@@ -142,17 +148,6 @@ class Snapshots:
         for fault, hits in snapshot.fault_hits:
             fault.resume(hits)
         return machine
-
-    def _state_of(self, machine: Any) -> dict[str, Any]:
-        state = {
-            name: value
-            for name, value in vars(machine).items()
-            if name not in ENGINE_ATTRIBUTES and name not in BundleState.__struct_fields__
-        }
-        if self._filters:
-            kept = machine.checkpoint_snapshot_filter
-            state = {name: value for name, value in state.items() if name == "names_to_values" or kept(name, value)}
-        return state
 
 
 def _received_by() -> list[Any]:

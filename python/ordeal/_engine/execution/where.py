@@ -8,7 +8,7 @@ import linecache
 import os
 import sys
 import sysconfig
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 from types import CodeType, FrameType
@@ -35,8 +35,26 @@ class Places:
     def __init__(self, definition: MachineDefinition, folder: str) -> None:
         self._definition = definition
         self._folder = folder
-        self._files = frozenset(_files_of(definition.cls))
-        self._known = dict(_parts_of(definition))
+        self._files: set[str] = set()  # those that define the methods of the machine
+        for base in definition.cls.__mro__:
+            if base.__module__.partition(".")[0] in ("ordeal", "hypothesis", "builtins"):
+                continue
+            codes = [_code_of(member) for member in list(vars(base).values())]
+            # A machine may have rules that ordeal has made for it.
+            self._files |= {code.co_filename for code in codes if code and not code.co_filename.startswith(_OWN)}
+            file = getattr(sys.modules.get(base.__module__), "__file__", None)
+            if isinstance(file, str):
+                self._files.add(str(file))
+        functions: list[tuple[PlaceKind, str, Any]] = [
+            *(("rule", rule.name, rule.function) for rule in definition.rules),
+            *(("initialize", rule.name, rule.function) for rule in definition.initializers),
+            *(("invariant", each.name, each.function) for each in definition.invariants),
+            ("teardown", "teardown", definition.cls.teardown),
+            ("constructor", "__init__", definition.cls.__init__),
+        ]
+        self._known: dict[CodeType, tuple[PlaceKind, str]] = {
+            code: (kind, name) for kind, name, function in functions if (code := _code_of(function)) is not None
+        }
 
     def place(self, error: BaseException, *, last_step: str = "", asserted: Sequence[str] = ()) -> FailurePlace | None:
         """Return where ``error`` was raised, or else the rule named ``last_step``; None when nothing is known."""
@@ -87,35 +105,6 @@ def shown_path(path: str, folder: str = "") -> str:
     if real.startswith(_STANDARD_LIBRARY):
         return real[len(_STANDARD_LIBRARY) :].replace(os.sep, "/")
     return path
-
-
-def _files_of(cls: type) -> Iterator[str]:
-    """Yield the files that define the methods of ``cls``, except those of ordeal and Hypothesis."""
-    for base in cls.__mro__:
-        if base.__module__.partition(".")[0] in ("ordeal", "hypothesis", "builtins"):
-            continue
-        for member in list(vars(base).values()):
-            code = _code_of(member)
-            # A machine may have rules that ordeal has made for it.
-            if code is not None and not code.co_filename.startswith(_OWN):
-                yield code.co_filename
-        module = sys.modules.get(base.__module__)
-        if isinstance(getattr(module, "__file__", None), str):
-            yield str(module.__file__)  # type: ignore[union-attr]
-
-
-def _parts_of(definition: MachineDefinition) -> Iterator[tuple[CodeType, tuple[PlaceKind, str]]]:
-    functions: list[tuple[PlaceKind, str, Any]] = [
-        *(("rule", rule.name, rule.function) for rule in definition.rules),
-        *(("initialize", rule.name, rule.function) for rule in definition.initializers),
-        *(("invariant", each.name, each.function) for each in definition.invariants),
-        ("teardown", "teardown", definition.cls.teardown),
-        ("constructor", "__init__", definition.cls.__init__),
-    ]
-    for kind, name, function in functions:
-        code = _code_of(function)
-        if code is not None:
-            yield code, (kind, name)
 
 
 def _code_of(function: Any) -> CodeType | None:
@@ -189,27 +178,24 @@ class _Reading:
                 return self.lines(decisive[0]) if decisive else []
             return [] if decisive else self.lines(test.values[-1])
         if isinstance(test, ast.Compare):
-            return self._compared(test)
+            parts = [test.left, *test.comparators]
+            values = [self._value(part) for part in parts]
+            signs = [SIGNS[type(op)] for op in test.ops]
+            if all(COMPARED[sign](one, other) for sign, (one, other) in zip(signs, pairwise(values), strict=True)):
+                return []
+            words = [_shown(values[0])]
+            for sign, value in zip(signs, values[1:], strict=True):
+                words += [sign, _shown(value)]
+            return [f"assert {' '.join(words)}", *_origins(zip(parts, values, strict=True))]
         inner = test.operand if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not) else test
         value = self._value(inner)
         if bool(value) is (inner is test):
             return []
-        parts = [(inner, value)]
+        read = [(inner, value)]
         if isinstance(inner, ast.Call) and not any(isinstance(each, ast.Starred) for each in inner.args):
             simple = [each for each in inner.args if isinstance(each, ast.Name | ast.Attribute | ast.Subscript)]
-            parts += [(each, self._value(each)) for each in simple]
-        return [f"assert {'' if inner is test else 'not '}{_shown(value)}", *_origins(parts)]
-
-    def _compared(self, test: ast.Compare) -> list[str]:
-        parts = [test.left, *test.comparators]
-        values = [self._value(part) for part in parts]
-        signs = [SIGNS[type(op)] for op in test.ops]
-        if all(COMPARED[sign](one, other) for sign, (one, other) in zip(signs, pairwise(values), strict=True)):
-            return []
-        words = [_shown(values[0])]
-        for sign, value in zip(signs, values[1:], strict=True):
-            words += [sign, _shown(value)]
-        return [f"assert {' '.join(words)}", *_origins(zip(parts, values, strict=True))]
+            read += [(each, self._value(each)) for each in simple]
+        return [f"assert {'' if inner is test else 'not '}{_shown(value)}", *_origins(read)]
 
     def _value(self, node: ast.expr) -> Any:
         return eval(compile(ast.Expression(node), "<assertion>", "eval"), dict(self._names))

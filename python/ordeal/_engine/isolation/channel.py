@@ -137,7 +137,24 @@ def encode(values: tuple[Value, ...]) -> bytes:
             return msgspec.msgpack.encode(values)
         except (OverflowError, UnicodeEncodeError):
             pass  # a value that MessagePack cannot represent
-    return msgspec.msgpack.encode(list(map(_packable, values)))
+    packed: list[Value | Ext] = []
+    for value in values:
+        match value:
+            case None | bool():
+                packed.append(value)
+            case int() if value.bit_length() >= 64:
+                packed.append(Ext(_WIDE, value.to_bytes(value.bit_length() // 8 + 1, signed=True)))
+            case int():
+                packed.append(int(value))
+            case float():
+                packed.append(float(value))
+            case bytes():
+                packed.append(bytes(value))
+            case str():
+                packed.append(Ext(_TEXT, value.encode("utf-8", "surrogatepass")))
+            case _:
+                raise TypeError(f"a {type(value).__name__} cannot be sent to another process")
+    return msgspec.msgpack.encode(packed)
 
 
 def decode(message: bytes) -> list[Value]:
@@ -151,23 +168,6 @@ def decode(message: bytes) -> list[Value]:
 
 _ROW = msgspec.msgpack.Decoder(list)
 _PLAIN = frozenset({bool, int, float, str, bytes, type(None)})
-
-
-def _packable(value: Value) -> Value | Ext:
-    match value:
-        case None | bool():
-            return value
-        case int() if value.bit_length() >= 64:
-            return Ext(_WIDE, value.to_bytes(value.bit_length() // 8 + 1, signed=True))
-        case int():
-            return int(value)
-        case float():
-            return float(value)
-        case bytes():
-            return bytes(value)
-        case str():
-            return Ext(_TEXT, value.encode("utf-8", "surrogatepass"))
-    raise TypeError(f"a {type(value).__name__} cannot be sent to another process")
 
 
 def _unpacked(value: object) -> Value:

@@ -91,30 +91,24 @@ class Child:
         self.exit_status: ChildExit | None = None
         self._is_silent = self._is_closed = False
         flush_output()
+        parent = os.getpid()
         # No signal may reach a fork before it has set its handlers.
         blocked = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
         try:
-            self.reaper = self._fork(job, there, journal, blocked, limits)
+            with warnings.catch_warnings():
+                # Threads of the exploring program do not survive the fork; it does not need them.
+                warnings.simplefilter("ignore", DeprecationWarning)
+                self.reaper = os.fork()
+                if self.reaper == 0:
+                    self.channel.close()
+                    reaper = _guard(parent, self._note)
+                    _be_child(job, there, journal, self._stacks, reaper, blocked, limits)
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
         there.close()
         # A process that stops in the middle of a message counts as lost.
         self.channel.set_timeout(5.0)
         self._handle = os.pidfd_open(self.reaper)
-
-    def _fork(
-        self, job: Job, there: Channel, journal: _native.Journal, blocked: set[int | signal.Signals], limits: Limits
-    ) -> int:
-        parent = os.getpid()
-        with warnings.catch_warnings():
-            # Threads of the exploring program do not survive the fork; it does not need them.
-            warnings.simplefilter("ignore", DeprecationWarning)
-            reaper = os.fork()
-            if reaper == 0:
-                self.channel.close()
-                reaper = _guard(parent, self._note)
-                _be_child(job, there, journal, self._stacks, reaper, blocked, limits)
-        return reaper
 
     def fileno(self) -> int:
         """Return a descriptor that is readable once the process has ended."""
@@ -270,7 +264,21 @@ def _be_child(
         with suppress(OSError):
             os.setpgid(0, 0)
         if _native.die_with(parent, group=True):
-            _prepare(stacks, limits)
+            # Ctrl-C and SIGTERM are left to the supervisor, which decides what they mean.
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+            signal.set_wakeup_fd(-1)
+            nothing = os.open(os.devnull, os.O_RDWR)
+            for stream in (0, 1, 2):
+                os.dup2(nothing, stream)
+            os.close(nothing)
+            streams = (os.fdopen(stream, mode, closefd=False) for stream, mode in enumerate("rww"))
+            sys.stdin, sys.stdout, sys.stderr = streams
+            faulthandler.enable(stacks, all_threads=False)
+            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+            if limits.memory:
+                limit_memory(limits.memory)
+            gc.freeze()  # these objects are the supervisor's: collecting them would only copy its memory
             signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
             journal.own()
             use_journal(journal)
@@ -281,23 +289,6 @@ def _be_child(
     finally:
         # Wait neither for threads of the code under test nor for its exit handlers.
         os._exit(code)
-
-
-def _prepare(stacks: int, limits: Limits) -> None:
-    # Ctrl-C and SIGTERM are left to the supervisor, which decides what they mean.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    signal.set_wakeup_fd(-1)
-    nothing = os.open(os.devnull, os.O_RDWR)
-    for stream in (0, 1, 2):
-        os.dup2(nothing, stream)
-    os.close(nothing)
-    sys.stdin, sys.stdout, sys.stderr = (os.fdopen(stream, mode, closefd=False) for stream, mode in enumerate("rww"))
-    faulthandler.enable(stacks, all_threads=False)
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    if limits.memory:
-        limit_memory(limits.memory)
-    gc.freeze()  # these objects are the supervisor's: collecting them would only copy its memory
 
 
 def flush_output() -> None:

@@ -69,9 +69,14 @@ class OutsideUse:
 
     def _use(self, kind: str, what: str | bytes | tuple[Any, ...]) -> Use | None:
         if kind in ("bind", "connect"):
-            address = _address(what, listens=kind == "bind")
             use = UseKind.LISTENS if kind == "bind" else UseKind.CONNECTS
-            return None if address is None else Use(use, address)
+            if isinstance(what, str) and what and not what.startswith(("\0", *_SYSTEM_FOLDERS)):
+                return Use(use, _writable(os.path.realpath(what)))
+            match what:
+                # A port that the system chooses is that of no other process.
+                case (str(host), int(port), *_) if kind == "connect" or port != 0:
+                    return Use(use, f"{_writable(host) or '*'}:{port}")
+            return None
         path = os.fsdecode(what) if isinstance(what, str | bytes) else ""
         if kind == "database":
             if path.startswith(_NO_FILE) or any(part in path for part in _UNWRITTEN):
@@ -97,16 +102,6 @@ class OutsideUse:
 def _writable(text: str) -> str:
     """Return the text without characters that no message can hold."""
     return text.encode("utf-8", "backslashreplace").decode()
-
-
-def _address(what: object, *, listens: bool) -> str | None:
-    """Return an address as text, or None for one that no two processes can have, or that is not a server's."""
-    if isinstance(what, str) and what and not what.startswith(("\0", *_SYSTEM_FOLDERS)):
-        return _writable(os.path.realpath(what))
-    if isinstance(what, tuple) and len(what) >= 2 and isinstance(what[0], str) and isinstance(what[1], int):
-        host, port = what[:2]
-        return None if listens and port == 0 else f"{_writable(host) or '*'}:{port}"
-    return None
 
 
 class Contention:

@@ -6,7 +6,6 @@ import fcntl
 import os
 import socket
 import stat
-from collections.abc import Callable
 
 #: Kept, because programs may replace the name.
 _Socket = socket.SocketType
@@ -28,21 +27,17 @@ def shared_files() -> dict[Opened, str]:
     for number in numbers:
         try:
             status = os.fstat(number)
-            what = next((text for kind, text in _KINDS if kind(number, status)), "")
+            file = status.st_dev, status.st_ino
+            if stat.S_ISREG(status.st_mode) and fcntl.fcntl(number, fcntl.F_GETFL) & os.O_ACCMODE != os.O_RDONLY:
+                found[file] = "a file that is open for writing"
+            elif stat.S_ISSOCK(status.st_mode) and _is_connection(number):
+                found[file] = "a connection to a server"
         except OSError:
             continue  # such as the one with which the folder was read
-        if what:
-            found[status.st_dev, status.st_ino] = what
     return found
 
 
-def _is_written(number: int, status: os.stat_result) -> bool:
-    return stat.S_ISREG(status.st_mode) and fcntl.fcntl(number, fcntl.F_GETFL) & os.O_ACCMODE != os.O_RDONLY
-
-
-def _is_connection(number: int, status: os.stat_result) -> bool:
-    if not stat.S_ISSOCK(status.st_mode):
-        return False
+def _is_connection(number: int) -> bool:
     opened = _Socket(fileno=os.dup(number))
     try:
         # Names that Linux itself gives to a pair are bytes.
@@ -53,9 +48,3 @@ def _is_connection(number: int, status: os.stat_result) -> bool:
 
 def _is_path(name: str | bytes) -> bool:
     return isinstance(name, str) and name != ""
-
-
-_KINDS: tuple[tuple[Callable[[int, os.stat_result], bool], str], ...] = (
-    (_is_written, "a file that is open for writing"),
-    (_is_connection, "a connection to a server"),
-)

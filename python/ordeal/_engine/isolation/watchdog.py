@@ -192,15 +192,12 @@ class Watchdog:
         self.step += self.taken()
         if now < self._deadline < now + self._tick:
             self._ring_again()
-        ending = self._due(now) if self.armed else None
-        return None if ending is None else partial(self._end_with, ending)
-
-    def _due(self, now: float) -> Callable[[], BaseException] | None:
-        """Return what has to end the running step, if anything has."""
+        if not self.armed:
+            return None
         if self.step == self._ended_step:
-            return self._ending
+            return partial(self._end_with, self._ending)
         if now >= self._deadline:
-            return OutOfTime
+            return partial(self._end_with, OutOfTime)
         if self.step != self._seen_step:
             self._seen_step, self._seen_at = self.step, now
             if self._alarm is not None:
@@ -208,7 +205,7 @@ class Watchdog:
         elif self._limit > 0:
             limit = self._limit if self._limit_now is None else min(self._limit, self._limit_now())
             if now - self._seen_at >= limit:
-                return self._expired
+                return partial(self._end_with, self._expired)
         return None
 
     def lower(self, limit_now: Callable[[], float], seconds_min: float) -> None:
