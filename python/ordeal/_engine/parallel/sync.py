@@ -96,7 +96,13 @@ class RoundExchange:
                 ready.append(worker)
         self._waiting.difference_update(ready)
         answers = [(worker, self._for(worker)) for worker in ready]
-        self._forget()
+        # Drop the contents of rounds that all workers have received, but keep their count.
+        for worker, rounds in enumerate(self._rounds):
+            listening = [other for other in self._others(worker) if not self._over[other]]
+            # A worker that waits has reported one round more than it was answered, and receives one less.
+            ended = (len(self._rounds[other]) - (other in self._waiting) - 1 for other in listening)
+            received = min(max(min(ended, default=len(rounds)), 0), len(rounds))
+            rounds[:received] = [NOTHING] * received
         return answers
 
     def has_entries_for(self, worker: int) -> bool:  # noqa: ARG002 - the rounds alone decide
@@ -116,15 +122,6 @@ class RoundExchange:
             return []
         others = (self._rounds[other] for other in self._others(worker))
         return [rounds[before] for rounds in others if before < len(rounds)]
-
-    def _forget(self) -> None:
-        """Drop the contents of rounds that all workers have received, but keep their count."""
-        for worker, rounds in enumerate(self._rounds):
-            listening = [other for other in self._others(worker) if not self._over[other]]
-            # A worker that waits has reported one round more than it was answered, and receives one less.
-            ended = (len(self._rounds[other]) - (other in self._waiting) - 1 for other in listening)
-            received = min(max(min(ended, default=len(rounds)), 0), len(rounds))
-            rounds[:received] = [NOTHING] * received
 
 
 #: Keeps the updates of workers, and decides when a worker receives which of them.

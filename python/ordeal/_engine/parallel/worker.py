@@ -293,7 +293,14 @@ class _Worker(SearchListener):
         if self._job.counters.stop:
             return "interrupted"
         if self._job.schedule.is_due(tally.runs, self._has_entries):
-            self._exchange()
+            started = monotonic()
+            self._channel.send(UPDATE, *self._update())
+            kind, edges, *entries = self._channel.receive()
+            if kind != FROM_OTHERS or not all(isinstance(each, bytes) for each in entries):
+                raise ChannelError(f"{kind!r} is not what others have found")
+            loaded = [entry for each in entries for entry in _native.decode_entries(each, self._names)[0]]  # type: ignore[arg-type]
+            self._take(unpack_keys(edges), loaded)
+            self._job.schedule.exchanged(monotonic() - started)
         if self._job.sends_state and monotonic() >= self._save_due:
             self._save_due = monotonic() + PERIOD_SECONDS
             self._channel.send(PART, self._state())
@@ -323,16 +330,6 @@ class _Worker(SearchListener):
             bool(self._counters.entries_wait) or self._search.session.checkpoints_saved != self._reported_checkpoints
         )
 
-    def _exchange(self) -> None:
-        started = monotonic()
-        self._channel.send(UPDATE, *self._update())
-        kind, edges, *entries = self._channel.receive()
-        if kind != FROM_OTHERS or not all(isinstance(each, bytes) for each in entries):
-            raise ChannelError(f"{kind!r} is not what others have found")
-        loaded = [entry for each in entries for entry in _native.decode_entries(each, self._names)[0]]  # type: ignore[arg-type]
-        self._take(unpack_keys(edges), loaded)
-        self._job.schedule.exchanged(monotonic() - started)
-
     def _take(self, edges: Sequence[int], entries: Sequence[_native.SharedEntry]) -> None:
         # Shared entries first: they are only useful while the states they lead to are new.
         for entry in entries:
@@ -346,7 +343,8 @@ class _Worker(SearchListener):
 
     def _update(self, *, last: bool = False) -> tuple[bytes, bytes, bytes]:
         """Return the progress, if that was not sent very recently, and the edges and entries that are new."""
-        coverage, session = self._search.coverage, self._search.session
+        search = self._search
+        coverage, session = search.coverage, search.session
         edges: set[int] = set()
         if coverage.edges_seen != len(self._reported_edges):
             edges = set(coverage.keys()) - self._reported_edges
@@ -356,28 +354,26 @@ class _Worker(SearchListener):
         report = b""
         if last or monotonic() >= self._report_due:
             self._report_due = monotonic() + REPORT_SECONDS
-            report = pack(self._report())
+            search.note_limits()
+            totals = search.totals()
+            report = pack(
+                WorkerReport(
+                    tally=search.tally.counts(),
+                    notes=[str(note) for note in search.tally.notes],
+                    snapshot_kind=totals.snapshot_kind,
+                    checkpoints=totals.checkpoints,
+                    checkpoints_saved=totals.checkpoints_saved,
+                    swarm=totals.swarm,
+                    run_kinds=totals.run_kinds,
+                    counts={finding.bucket: finding.count for finding in search.findings.all()},
+                    properties=writable_snapshot(search.progress.watch.snapshot()),
+                    lines=totals.lines,
+                    discovery=session.species_estimate(),
+                    faults={writable_text(name): counts for name, counts in totals.faults.items()},
+                    rules=totals.rules,
+                )
+            )
         return report, pack_keys(sorted(edges)), _native.encode_entries(self._names, entries)
-
-    def _report(self) -> WorkerReport:
-        search = self._search
-        search.note_limits()
-        totals = search.totals()
-        return WorkerReport(
-            tally=search.tally.counts(),
-            notes=[str(note) for note in search.tally.notes],
-            snapshot_kind=totals.snapshot_kind,
-            checkpoints=totals.checkpoints,
-            checkpoints_saved=totals.checkpoints_saved,
-            swarm=totals.swarm,
-            run_kinds=totals.run_kinds,
-            counts={finding.bucket: finding.count for finding in search.findings.all()},
-            properties=writable_snapshot(search.progress.watch.snapshot()),
-            lines=totals.lines,
-            discovery=search.session.species_estimate(),
-            faults={writable_text(name): counts for name, counts in totals.faults.items()},
-            rules=totals.rules,
-        )
 
     def _report_finding(self, finding: Finding) -> None:
         self._channel.send(FOUND, *pack_finding(finding, self._names))

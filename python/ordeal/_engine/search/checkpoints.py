@@ -109,21 +109,11 @@ class Checkpoints:
             self._progress.kind = self._wanted
         if self._progress.kind == "fork" and self._definition_refuses():
             self._refuse_fork(self._definition_refuses())
-        try:
-            with self._noticing_complaints():
-                yield
-        finally:
-            for server in self._fork_servers.values():
-                server.close()
-            self._fork_servers.clear()
-
-    @contextmanager
-    def _noticing_complaints(self) -> Iterator[None]:
-        """Notice errors of objects that are released: copies of them cannot be right."""
         found = sys.unraisablehook
 
         def hook(unraisable: Any) -> None:
-            # A warning turned into an error says nothing about copies: an unclosed file, a running process.
+            # An object that is released complains: copies of it cannot be right. A warning turned into an error says
+            # nothing about copies: an unclosed file, a running process.
             is_warning = isinstance(unraisable.exc_type, type) and issubclass(unraisable.exc_type, Warning)
             if self._copied_states and not is_warning and getattr(unraisable.object, "__name__", "") == "__del__":
                 self._complaint = self._complaint or type_name(unraisable.exc_type)
@@ -135,6 +125,9 @@ class Checkpoints:
         finally:
             if sys.unraisablehook is hook:
                 sys.unraisablehook = found
+            for server in self._fork_servers.values():
+                server.close()
+            self._fork_servers.clear()
 
     # -- coming back --------------------------------------------------------------------------------------------------
 
@@ -375,7 +368,12 @@ class Checkpoints:
         branch = _RunFacts(outcome.status, found, prefix_steps + outcome.steps, True, [])
         if snapshot is not None and self._hashes_state():
             keep = [at >= prefix_steps for at in range(len(tape))]
-            on = _faults_on(tape, prefix_steps, len(self._environment.driver.faults))
+            on = [False] * len(self._environment.driver.faults)
+            prefix = _native.Replay(tape)
+            for _ in range(prefix_steps):
+                kind, number = unpacked(prefix.next())
+                if kind in (FAULT_ON, FAULT_OFF):
+                    on[number] = kind == FAULT_ON
             again = self._replay(tape.subset(keep), lambda run: self.restore(snapshot, run, on))
             branch.hashes.extend(again.hashes)
         replayed_facts = self._replay(tape)
@@ -451,14 +449,3 @@ class _Hashes(RunListener):
     @override
     def step_done(self, run: RunContext, code: int, state_hash: int) -> None:
         self.seen.append(state_hash)
-
-
-def _faults_on(tape: _native.Tape, steps: int, faults: int) -> list[bool]:
-    """Return which faults are on after the first ``steps`` of ``tape``."""
-    on = [False] * faults
-    step_source = _native.Replay(tape)
-    for _ in range(steps):
-        kind, number = unpacked(step_source.next())
-        if kind in (FAULT_ON, FAULT_OFF):
-            on[number] = kind == FAULT_ON
-    return on

@@ -136,7 +136,13 @@ class FailureIntake:
     def take(self, end: RunEnd) -> Taken:
         """Take the failure of a run, or of a part of it: count one that is known, and confirm one that is new."""
         self._session.failed()
-        bucket = self._bucket_of(end)
+        if end.crash is not None:
+            bucket = end.crash.bucket
+        elif end.forked is not None:
+            bucket = end.forked.bucket
+        else:
+            assert end.outcome.error is not None
+            bucket = self._bucketer.bucket(end.outcome.error, end.outcome.broken_by)
         known = None if self._known else self._findings.known(bucket)  # what users declare is recognized by its message
         if known is not None:
             self._failed_again(known, end)
@@ -146,14 +152,6 @@ class FailureIntake:
         finding = self._finding(bucket, end)
         is_known = self._failed(finding, end)
         return Taken(finding.bucket, bucket, is_known and end.crash is None, finding.is_timeout)
-
-    def _bucket_of(self, end: RunEnd) -> str:
-        if end.crash is not None:
-            return end.crash.bucket
-        if end.forked is not None:
-            return end.forked.bucket
-        assert end.outcome.error is not None
-        return self._bucketer.bucket(end.outcome.error, end.outcome.broken_by)
 
     def _finding(self, bucket: str, end: RunEnd) -> Finding:
         tape, origin = self._session.tape, origin_of(self._session, self._driver)
@@ -187,37 +185,30 @@ class FailureIntake:
             return False
         seen_in = finding.bucket
         self.listener.failing(finding)
-        confirmation = self._confirmed(finding, end)
+        # Where a number of runs ends the search, nothing that a report shows may depend on the clock.
+        may_take_limit = end.crash is None and self._settings.max_runs is None
+        with self._monitoring.hidden():
+            if finding.is_timeout and self._driver.limits.is_short:
+                confirmation = self._findings.suspect(finding, self._met)
+            else:
+                needs_process = end.crash is not None and finding.needs_own_process
+                confirmation = self._findings.add(
+                    finding,
+                    from_copy=not end.was_fresh,
+                    replayer=self._crash_replayer() if needs_process else self._replayer,
+                    met=self._met,
+                    took_limit=finding.is_timeout and may_take_limit,
+                )
         is_known = confirmation not in (Confirmation.UNFAITHFUL, Confirmation.DROPPED)
         self._tally.unconfirmed += not is_known
         self.listener.checked(finding, confirmation)
         self._note_what_is_odd(finding, seen_in, confirmation, end)
         self._met.add(finding.bucket)
-        if is_known and self._takes_limit(finding, end):
+        if is_known and finding.is_timeout and may_take_limit:
             # From here on it need not take its full limit each time.
             self._driver.limits.expect_hang(self._driver.limits.ended_in)
             self._driver.adapt_limits()
         return is_known
-
-    def _takes_limit(self, finding: Finding, end: RunEnd) -> bool:
-        """Return True if a rule took all its time, where that may decide anything.
-
-        Where a number of runs ends the search, nothing that a report shows may depend on the clock.
-        """
-        return finding.is_timeout and end.crash is None and self._settings.max_runs is None
-
-    def _confirmed(self, finding: Finding, end: RunEnd) -> Confirmation:
-        with self._monitoring.hidden():
-            if finding.is_timeout and self._driver.limits.is_short:
-                return self._findings.suspect(finding, self._met)
-            needs_process = end.crash is not None and finding.needs_own_process
-            return self._findings.add(
-                finding,
-                from_copy=not end.was_fresh,
-                replayer=self._crash_replayer() if needs_process else self._replayer,
-                met=self._met,
-                took_limit=self._takes_limit(finding, end),
-            )
 
     def _note_what_is_odd(self, finding: Finding, seen_in: str, confirmation: Confirmation, end: RunEnd) -> None:
         left = self._leftovers.described() if finding.outside and self._leftovers is not None else ""

@@ -51,7 +51,12 @@ class Leftovers:
         else:
             folder = present_folder()
             here = os.path.join(folder, "") if folder else ""  # noqa: PTH118 - texts: there are hundreds of modules
-            found = [each for each in modules if each.__name__ == self._machine or (here and _is_below(here, each))]
+            found = []
+            for each in modules:
+                file, name = vars(each).get("__file__"), each.__name__
+                is_below = here and type(file) is str and file.startswith(here) and "site-packages" not in file
+                if name == self._machine or (is_below and not name.startswith("ordeal.")):
+                    found.append(each)
         for module in found[:500]:
             name = module.__name__
             for value in list(vars(module).values()):
@@ -67,9 +72,3 @@ def _sizes_in(owner: str, names: list[tuple[str, object]]) -> Iterator[tuple[str
             yield f"{owner}.{name}", len(value)  # type: ignore[arg-type]
         elif kind is _CACHE:
             yield f"{owner}.{name}", value.cache_info().currsize  # type: ignore[attr-defined]
-
-
-def _is_below(folder: str, module: ModuleType) -> bool:
-    file = vars(module).get("__file__")
-    is_ours = module.__name__.startswith("ordeal.")
-    return type(file) is str and file.startswith(folder) and not is_ours and "site-packages" not in file

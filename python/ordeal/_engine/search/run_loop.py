@@ -220,23 +220,17 @@ class RunLoop:
             with self._monitoring.hidden():
                 # Of a failure that is new, the error itself may be gone by now.
                 self._checkpoints.check(snapshot, session.tape, steps, outcome, bucket if end.failed else "")
-        if edges or outcome.status is not Status.DONE or self._sample is not None:
-            self._record(end, edges)
-            self._driver.release_error(outcome)
-
-    def _record(self, end: RunEnd, edges: int) -> None:
-        """Count a rejected run, and keep a path to new code, or a run of the sample."""
-        tally, outcome = self._progress.tally, end.outcome
         if outcome.status is Status.REJECTED:
             tally.rejected += 1
             tally.overrun += outcome.overrun
             tally.emptied += outcome.emptied
-            return
-        if outcome.status is not Status.DONE or not self._settings.record_traces:
-            return
-        runs, sample = self._progress.productive, self._sample
-        if sample.takes(end.spec.run_id, runs) if sample is not None else edges and len(runs) < TRACES_MAX:
-            runs.append((origin_of(self._session, self._driver), self._session.tape))
+        elif outcome.status is Status.DONE and self._settings.record_traces:
+            # Keep a path to new code, or a run of the sample.
+            runs, sample = self._progress.productive, self._sample
+            if sample.takes(end.spec.run_id, runs) if sample is not None else edges and len(runs) < TRACES_MAX:
+                runs.append((origin_of(session, self._driver), session.tape))
+        if edges or outcome.status is not Status.DONE or self._sample is not None:
+            self._driver.release_error(outcome)
 
     def _execute(self, restore: Callable[[RunContext], RuleBasedStateMachine] | None = None) -> Outcome:
         try:

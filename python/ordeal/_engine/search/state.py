@@ -186,8 +186,18 @@ class SessionState:
             loaded = _native.decode_state(engine, self._names)
             loaded.restore_into(self._session)
             self._put_back(header, loaded.tapes, progress)
-            if monitor is not None and header.monitor is not None:
-                self._put_back_monitor(header.monitor, header.rule_files, progress, monitor)
+            if monitor is not None and (saved := header.monitor) is not None:
+                if saved.level != monitor.level:
+                    monitor.set_level(saved.level)
+                paths = [self._path(file) for file in saved.files]
+                files = [(path, file.lines) for path, file in zip(paths, saved.files, strict=True)]
+                monitor.restore(files, saved.touched, saved.codes, saved.events)
+                ids = {path: number for number, path in enumerate(monitor.files())}
+                for rule, numbers in header.rule_files.items():
+                    if rule in self._rules:
+                        touched = [paths[number] for number in numbers if 0 <= number < len(paths)]
+                        known = {ids[each] for each in touched if each in ids}
+                        progress.rule_files[self._rules.index(rule)] = known
         except (ValueError, TypeError, OverflowError) as error:
             raise damaged(path, error) from error
         check_what_applies(path, loaded)
@@ -202,9 +212,9 @@ class SessionState:
                 was = "without it" if then is None else f"with {then!r}"
                 tally.note(f"{name} is {is_now} since the resumed state was saved {was}.")
         for what, version in versions().items():
-            saved = header.versions.get(what, "of an unknown version")
-            if saved != version:
-                tally.note(f"The resumed state was saved under {what} {saved}; this is {version}.")
+            then_version = header.versions.get(what, "of an unknown version")
+            if then_version != version:
+                tally.note(f"The resumed state was saved under {what} {then_version}; this is {version}.")
 
     def _put_back(self, header: Header, tapes: list[_native.Tape | None], progress: SearchProgress) -> None:
         if len(tapes) != len(header.findings) + len(header.productive):
@@ -235,20 +245,6 @@ class SessionState:
         progress.productive.extend(
             (saved, tape) for saved, tape in zip(header.productive, of_runs, strict=True) if tape
         )
-
-    def _put_back_monitor(
-        self, saved: SavedMonitor, rule_files: dict[str, list[int]], progress: SearchProgress, monitor: _native.Monitor
-    ) -> None:
-        if saved.level != monitor.level:
-            monitor.set_level(saved.level)
-        paths = [self._path(file) for file in saved.files]
-        files = [(path, file.lines) for path, file in zip(paths, saved.files, strict=True)]
-        monitor.restore(files, saved.touched, saved.codes, saved.events)
-        ids = {path: number for number, path in enumerate(monitor.files())}
-        for rule, numbers in rule_files.items():
-            if rule in self._rules:
-                known = {ids[paths[number]] for number in numbers if 0 <= number < len(paths) and paths[number] in ids}
-                progress.rule_files[self._rules.index(rule)] = known
 
     def _path(self, file: SavedFile) -> str:
         for target in self._targets:

@@ -32,16 +32,13 @@ def print_plans(config: OrdealConfig, options: ExplorationOptions) -> int:
     for number, test in enumerate(config.tests):
         plan = make_plan(test.class_path, options_of_entry(options, test))
         if kind in _BATCH:
-            terminal.write("---\n" * (number > 0 and kind == "kubernetes") + _job(kind, plan))
+            module = importlib.import_module(f"ordeal._engine.parallel.fleet.on_{kind}")
+            # No launcher waits for members that people start.
+            job = str(module.job_text(plan, dataclasses.replace(plan.task, alone=True)))
+            terminal.write("---\n" * (number > 0 and kind == "kubernetes") + job)
         elif number == 0:
             terminal.write(_sent(plan))
     return 0
-
-
-def _job(kind: str, plan: FleetPlan) -> str:
-    module = importlib.import_module(f"ordeal._engine.parallel.fleet.on_{kind}")
-    # No launcher waits for members that people start.
-    return str(module.job_text(plan, dataclasses.replace(plan.task, alone=True)))
 
 
 def _sent(plan: FleetPlan) -> str:

@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 
 from ordeal._engine.parallel.fleet.home import read_failures
 from ordeal._engine.parallel.fleet.plan import named_store
-from ordeal._engine.seed_corpus.corpus import SeedCorpus, SeedReplay, SeedReplayer
+from ordeal._engine.seed_corpus.corpus import SeedCorpus, SeedReplayer
 from ordeal._report.seeds import listed_seed, pulled_summary, seeds_json
 from ordeal.cli import terminal
 from ordeal.cli.terminal import contained
@@ -36,8 +36,9 @@ def pull(words: Sequence[str], config: OrdealConfig | None, corpus: SeedCorpus, 
         for path in saved:
             with contained(verbose=verbose):
                 replay = replayer.replay(path)
-            kept, is_new = _kept(replay, corpus)
-            known += kept is not None and not is_new
+            if replay.fails and replay.trace is not None:
+                before = set(corpus.paths_of(replay.trace.test_class))
+                known += corpus.save(replay.trace) in before
             replays.append(replay)
             terminal.say(listed_seed(replay))
     failing = [replay for replay in replays if replay.fails]
@@ -66,12 +67,3 @@ def _named(words: Sequence[str], config: OrdealConfig | None) -> tuple[str, list
         hint = f"name them behind the URL, as `module:Class`, or in [[tests]] of {DEFAULT_PATH}"
         raise ConfigError("no class is named whose failures to pull", hint=hint)
     return url, classes
-
-
-def _kept(replay: SeedReplay, corpus: SeedCorpus) -> tuple[Path | None, bool]:
-    """Save a seed that fails here; return its file and whether it is new."""
-    if not replay.fails or replay.trace is None:
-        return None, False
-    before = set(corpus.paths_of(replay.trace.test_class))
-    path = corpus.save(replay.trace)
-    return path, path not in before

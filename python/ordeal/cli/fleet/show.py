@@ -37,8 +37,12 @@ def run(flags: FleetFlags) -> int:
     name = _name(url, flags.name)
     board = Board(url, name)
     records = board.all()
-    if flags.action == "stop":
-        _stop(board, records, name)
+    if flags.action == "stop" and state_of(records, time.time()) == "ended":
+        terminal.say(f"The fleet {name} has ended.")
+    elif flags.action == "stop":
+        board.put(LAUNCHER, {**records[LAUNCHER], "state": "stopping"})
+        then = "Its members end within seconds; its launcher then replays what they found."
+        terminal.say(f"The fleet {name} stops. {then}")
     elif flags.json:
         terminal.write(json.dumps(document(name, records), indent=2) + "\n")
     else:
@@ -63,14 +67,6 @@ def _name(url: str, given: str | None) -> str:
         return given or (running or [*known])[-1]
     hint = f"add `--name`, for example `--name {running[-1]}`"
     raise ConfigError(f"{len(running)} fleets run {where}: {', '.join(running[-LISTED_MAX:])}", hint=hint)
-
-
-def _stop(board: Board, records: Records, name: str) -> None:
-    if state_of(records, time.time()) == "ended":
-        terminal.say(f"The fleet {name} has ended.")
-        return
-    board.put(LAUNCHER, {**records[LAUNCHER], "state": "stopping"})
-    terminal.say(f"The fleet {name} stops. Its members end within seconds; its launcher then replays what they found.")
 
 
 def document(name: str, records: Records) -> dict[str, Any]:

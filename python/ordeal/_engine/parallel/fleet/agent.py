@@ -116,10 +116,17 @@ class Agent:
             self._say(f"error: {error.message}\nhint: {error.hint}\n")
             return WRONG_USE
         left = self._take_up(launcher, former)
-        if wrong := self._unfit():
-            self._record |= {"state": "failed", "error": wrong[0], "hint": wrong[1]}
-            self._tell()
-            return WRONG_USE
+        python = ".".join(platform.python_version_tuple()[:2])
+        versions = ("Python", python, self._task.python), ("ordeal", _native.__version__, self._task.ordeal)
+        for name, here, there in versions:
+            if here != there:
+                self._record["state"] = "failed"
+                self._record["error"] = (
+                    f"the member on {socket.gethostname()} has {name} {here}, and the launcher {there}"
+                )
+                self._record["hint"] = f"install {name} {there} there, or start the fleet from {name} {here}"
+                self._tell()
+                return WRONG_USE
         if left <= 0:
             self._record |= {"state": "ended", "stopped": "time"}
             self._tell()
@@ -131,7 +138,9 @@ class Agent:
             if self._record["state"] not in ("ended", "failed"):
                 self._record |= {"state": "lost", "error": f"the process that explores ended with {code}"}
             if self._record["state"] != "ended":
-                self._record["log"] = _end_of(log)
+                log.seek(max(0, log.seek(0, os.SEEK_END) - RECORDED_CHARS_MAX))
+                ending = log.read().decode("utf-8", "replace").splitlines()
+                self._record["log"] = "".join(f"{one_line(line)}\n" for line in ending)
                 self._say(str(self._record["log"]))
         # The last record says what was found: worth some patience, less for those who wait for a member to end.
         for _ in range(1 if self._stops > 1 else 5 if self._stops else 10):
@@ -168,16 +177,6 @@ class Agent:
             return number_of(launcher, "left")
         return self._task.seconds - (time.time() - self._since)
 
-    def _unfit(self) -> tuple[str, str] | None:
-        """Return what keeps this member from the others, and what to do about it."""
-        python = ".".join(platform.python_version_tuple()[:2])
-        versions = ("Python", python, self._task.python), ("ordeal", _native.__version__, self._task.ordeal)
-        for name, here, there in versions:
-            if here != there:
-                message = f"the member on {socket.gethostname()} has {name} {here}, and the launcher {there}"
-                return message, f"install {name} {there} there, or start the fleet from {name} {here}"
-        return None
-
     def _supervise(self, log: BinaryIO) -> int:
         hidden = (STORE_VARIABLE, TASK_VARIABLE)
         environment = {name: value for name, value in os.environ.items() if name not in hidden}
@@ -195,43 +194,28 @@ class Agent:
             end(child)
 
     def _follow(self, child: subprocess.Popen[bytes]) -> None:
-        lines, due = LineReader(child.stdout), 0.0
+        lines, due, has_ended = LineReader(child.stdout), 0.0, False
         while not lines.is_over:
             new = lines.read(min(LOOK_SECONDS, due - time.monotonic()))
             for line in new:
-                self._take(line)
+                with contextlib.suppress(ValueError):
+                    found = json.loads(line)
+                    self._record |= found if isinstance(found, dict) else {}
             if not new and child.poll() is not None:
                 return
             if time.monotonic() >= due:
                 due = time.monotonic() + STATUS_SECONDS
                 self._tell()
-                self._check_lease(child)
-            if self._stops and not self._stop_at:
-                self._interrupt(child)
+                try:
+                    has_ended = self._lease.has_ended(self._board.get(LAUNCHER))
+                except BoardError:
+                    self._lease.pause()
+            if (self._stops or has_ended) and not self._stop_at:
+                self._stop_at = time.monotonic() + STOP_SECONDS
+                with contextlib.suppress(ProcessLookupError):
+                    child.send_signal(signal.SIGINT)
             if self._stops > 1 or (self._stop_at and time.monotonic() > self._stop_at):
                 return
-
-    def _check_lease(self, child: subprocess.Popen[bytes]) -> None:
-        try:
-            over = self._lease.has_ended(self._board.get(LAUNCHER))
-        except BoardError:
-            self._lease.pause()
-            return
-        if over and not self._stop_at:
-            self._interrupt(child)
-
-    def _interrupt(self, child: subprocess.Popen[bytes]) -> None:
-        self._stop_at = time.monotonic() + STOP_SECONDS
-        with contextlib.suppress(ProcessLookupError):
-            child.send_signal(signal.SIGINT)
-
-    def _take(self, line: bytes) -> None:
-        try:
-            found = json.loads(line)
-        except ValueError:
-            return
-        if isinstance(found, dict):
-            self._record |= found
 
     def _tell(self) -> bool:
         try:
@@ -239,12 +223,6 @@ class Agent:
         except BoardError:
             return False
         return True
-
-
-def _end_of(log: BinaryIO) -> str:
-    size = log.seek(0, os.SEEK_END)
-    log.seek(max(0, size - RECORDED_CHARS_MAX))
-    return "".join(f"{one_line(line)}\n" for line in log.read().decode("utf-8", "replace").splitlines())
 
 
 def number_from(environment: Mapping[str, str]) -> int:

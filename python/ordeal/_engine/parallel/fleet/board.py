@@ -135,15 +135,13 @@ def decoded(data: bytes) -> Record:
         return {}
     if not isinstance(found, dict):
         return {}
-    return {key: kept for key, value in found.items() if (kept := _plain(value)) is not None}
-
-
-def _plain(value: object) -> float | str | None:
-    if isinstance(value, str):
-        return "\n".join(one_line(line, limit=500) for line in value[:RECORDED_CHARS_MAX].splitlines())
-    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < 2**63:
-        return None
-    return value
+    record: Record = {}
+    for key, value in found.items():
+        if isinstance(value, str):
+            record[key] = "\n".join(one_line(line, limit=500) for line in value[:RECORDED_CHARS_MAX].splitlines())
+        elif isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 2**63:
+            record[key] = value
+    return record
 
 
 def text_of(record: Record, name: str) -> str:

@@ -51,8 +51,17 @@ class ClusterLauncher(Launcher):
     no_answer: ClassVar[str]
 
     def __init__(self, plan: FleetPlan) -> None:
+        """Raises ``ConfigError`` where the address has no host, or no valid port."""
         super().__init__(plan)
-        self.place = _host_and_port(plan.on, self.port)
+        try:
+            parts = urlsplit(plan.on)
+            host, port = parts.hostname, parts.port
+        except ValueError:
+            host, port = None, None
+        if not host or port == 0:
+            message = f"`--on {plan.kind}://...` has no valid host and port"
+            raise ConfigError(message, hint=f"write for example `--on {plan.kind}://HOST:{self.port}`")
+        self.place = host, port or self.port
         self.members: dict[int, Any] = {}
         self.sent: bytes | None = None
         self._numbers: set[int] = set()
@@ -214,21 +223,3 @@ def library(name: str, kind: str, package: str) -> Any:
     except ImportError as error:
         message = f"`--on {kind}://` needs the Python package `{package}`: {error}"
         raise ConfigError(message, hint=f"install it with `pip install '{package}'`") from error
-
-
-def _host_and_port(address: str, default: int) -> tuple[str, int]:
-    """Return host and port of ``scheme://HOST:PORT``.
-
-    Raises:
-        ConfigError: it has no host, or no valid port.
-    """
-    try:
-        parts = urlsplit(address)
-        host, port = parts.hostname, parts.port
-    except ValueError:
-        host, port = None, None
-    if not host or port == 0:
-        kind = address.partition("://")[0]
-        message = f"`--on {kind}://...` has no valid host and port"
-        raise ConfigError(message, hint=f"write for example `--on {kind}://HOST:{default}`")
-    return host, port or default

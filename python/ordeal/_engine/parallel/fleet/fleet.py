@@ -226,9 +226,11 @@ class RunningFleet:
             if is_due or any(each.number not in running and not each.is_done for each in self._members):
                 self._look()
             if is_due:
-                if self._is_told_to_stop():
-                    self._outcome.interrupted = True
-                    return
+                with contextlib.suppress(BoardError):
+                    # `ordeal fleet stop` writes over the launcher's record.
+                    if text_of(self._board.get(LAUNCHER), "state") == "stopping":
+                        self._outcome.interrupted = True
+                        return
                 self._say("running")
             for member in self._members:
                 if member.number not in running and not member.is_done:
@@ -243,13 +245,6 @@ class RunningFleet:
                 return
             self._report_progress()
         self._note("The members took longer than they may, and were stopped.")
-
-    def _is_told_to_stop(self) -> bool:
-        """Return True if `ordeal fleet stop` has written over the launcher's record."""
-        try:
-            return text_of(self._board.get(LAUNCHER), "state") == "stopping"
-        except BoardError:
-            return False
 
     def _look_after(self, member: _Member) -> None:
         """Start a member again that is lost, or was lost and had to wait; give it up where that helps nothing."""

@@ -125,28 +125,23 @@ class KubernetesLauncher(BatchLauncher):
 
     def _is_stuck(self) -> bool:
         """Return True if none of the pods can start, and give the reason in ``trouble``."""
-        why = self._why_stuck()
-        self._has_begun = why is None
+        job = self.plan.task.fleet
+        listed = self._kubectl("get", "pods", f"--selector=job-name={job}", f"--output=jsonpath={_PODS}")
+        pods = [line.split(" ", 2) for line in listed.splitlines()]
+        self._has_begun = any(phase != "Pending" for phase, *_ in pods)
+        why = ""
+        if not pods:
+            about = f"--field-selector=involvedObject.name={job},reason=FailedCreate"
+            why = self._kubectl("get", "events", about, "--output=jsonpath={.items[-1:].message}").strip()
+        elif not self._has_begun and all(reason in STUCK for _, reason, *_ in pods):
+            why = ": ".join(pods[0][1:])
         since, now = self._stuck_since, time.monotonic()
         self._stuck_since = (since or now) if why else 0.0
         if not why or not since or now - since < STUCK_SECONDS:
             return False
         self.trouble = f"its pods cannot start: {one_line(why, limit=300)}"
-        job = self.plan.task.fleet
         self.hint = f"mend that; `kubectl describe pods` shows it while `kubectl get job {job}` does"
         return True
-
-    def _why_stuck(self) -> str | None:
-        """Return why the pods cannot start, empty if they may yet, None when one has started."""
-        name = self.plan.task.fleet
-        listed = self._kubectl("get", "pods", f"--selector=job-name={name}", f"--output=jsonpath={_PODS}")
-        pods = [line.split(" ", 2) for line in listed.splitlines()]
-        if not pods:
-            about = f"--field-selector=involvedObject.name={name},reason=FailedCreate"
-            return self._kubectl("get", "events", about, "--output=jsonpath={.items[-1:].message}").strip()
-        if any(phase != "Pending" for phase, *_ in pods):
-            return None
-        return ": ".join(pods[0][1:]) if all(reason in STUCK for _, reason, *_ in pods) else ""
 
     @override
     def cancel(self, *, waiting: bool) -> None:

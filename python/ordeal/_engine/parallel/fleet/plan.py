@@ -120,27 +120,33 @@ def make_plan(
         raise ConfigError(
             "`--on kubernetes` needs an image", hint="name one with your tests and ordeal: `--image registry/app:tag`"
         )
+    workers = options.workers
+    if kind == "local" and not workers:
+        workers = max(1, usable_cpus() // members)
+    init = {name: getattr(options, name) for name in sorted(ExplorerConfig.options.keys() - _OWN)}
+    # The folders of the project, such as `src`, that modules are imported from here.
+    project = Path.cwd() if options.project in ("auto", "none") else Path(options.project).absolute()
+    entries = [entry for entry in map(Path, sys.path) if entry.is_absolute() and project in entry.parents]
+    search = dict.fromkeys(entry.relative_to(project) for entry in entries)
     task = MemberTask(
         fleet=options.fleet_name or time.strftime("fleet-%Y%m%d-%H%M%S-") + str(os.getpid()),
         test_class=test_class,
         seconds=options.max_time,
         path=(str(Path.cwd()),),
-        search=_search(Path.cwd() if options.project in ("auto", "none") else Path(options.project).absolute()),
+        search=tuple(each.as_posix() for each in search if not _NOT_SEARCHED.intersection(each.parts)),
         members=members,
-        init=_init(options, kind, members),
-        run=_run(options, members),
+        init=init | {"workers": workers or int(kind != "slurm")},
+        run={
+            "steps_per_run": options.steps_per_run,
+            "shrink": options.shrink,
+            "max_shrink_time": options.max_shrink_time,
+            "patience": options.patience,
+            "max_runs": None if options.max_runs is None else -(-options.max_runs // members),
+        },
     )
     return FleetPlan(
         task=task, on=options.on, members=members, store=_store(options, kind, environment), options=options
     )
-
-
-def _search(project: Path) -> tuple[str, ...]:
-    """Return the folders of a project, such as `src`, that modules are imported from here, relative to it."""
-    found = dict.fromkeys(
-        entry.relative_to(project) for entry in map(Path, sys.path) if entry.is_absolute() and project in entry.parents
-    )
-    return tuple(each.as_posix() for each in found if not _NOT_SEARCHED.intersection(each.parts))
 
 
 def named_store(
@@ -161,21 +167,3 @@ def _store(options: ExplorationOptions, kind: str, environment: Mapping[str, str
     scheme, separator, path = store.partition("://")
     # Members may start in another folder.
     return f"dir://{Path(path).expanduser().absolute()}" if scheme == "dir" and separator and path else store
-
-
-def _init(options: ExplorationOptions, kind: str, members: int) -> dict[str, Any]:
-    workers = options.workers
-    if kind == "local" and not workers:
-        workers = max(1, usable_cpus() // members)
-    names = sorted(ExplorerConfig.options.keys() - _OWN)
-    return {name: getattr(options, name) for name in names} | {"workers": workers or int(kind != "slurm")}
-
-
-def _run(options: ExplorationOptions, members: int) -> dict[str, Any]:
-    return {
-        "steps_per_run": options.steps_per_run,
-        "shrink": options.shrink,
-        "max_shrink_time": options.max_shrink_time,
-        "patience": options.patience,
-        "max_runs": None if options.max_runs is None else -(-options.max_runs // members),
-    }

@@ -81,13 +81,21 @@ def pack(project: Path, store: str) -> Sent:
                 entry.mode, entry.mtime, entry.size = path.stat().st_mode, int(path.stat().st_mtime), len(content)
             except OSError:
                 continue  # this user cannot read it, so no test needs it elsewhere
-            if secret := _secret_in(name, content, spelling):
-                left_out[name] = secret
+            if spelling is not None and spelling.search(content):
+                left_out[name] = "the password of the store stands in it"
+                continue
+            if not name.endswith(_NOT_KEYS) and _KEY_TEXT.search(content):
+                left_out[name] = "a private key stands in it"
                 continue
             top = name.partition("/")[0]
             sizes[top] = sizes.get(top, 0) + len(content)
             if sum(sizes.values()) > SIZE_MAX:
-                raise _too_large(project, sizes)
+                largest = max(sizes, key=sizes.__getitem__)
+                raise ConfigError(
+                    f"the project {project} has more than {SIZE_MAX >> 20} MiB, too much to send; most is in "
+                    f"`{largest}`",
+                    hint=f"name what members do not need in .gitignore, start in a smaller folder, or {_SHARED}",
+                )
             packed.addfile(entry, io.BytesIO(content))
             files.append(name)
     return Sent(target.getvalue(), tuple(files), left_out)
@@ -97,14 +105,6 @@ def unpack(data: bytes, folder: Path) -> None:
     """Unpack what ``pack`` packed, without what would lie elsewhere."""
     with tarfile.open(fileobj=io.BytesIO(data)) as packed:
         packed.extractall(folder, filter="data")
-
-
-def _too_large(project: Path, sizes: dict[str, int]) -> ConfigError:
-    largest = max(sizes, key=sizes.__getitem__)
-    return ConfigError(
-        f"the project {project} has more than {SIZE_MAX >> 20} MiB, too much to send; most is in `{largest}`",
-        hint=f"name what members do not need in .gitignore, start in a smaller folder, or {_SHARED}",
-    )
 
 
 def _has_secret_name(name: str, path: Path, project: Path) -> bool:
@@ -144,14 +144,6 @@ def _spellings_of(char: str) -> Iterator[bytes]:
         yield rb"&#?\w{2,8};"
     if char == " ":
         yield rb"\+"
-
-
-def _secret_in(name: str, content: bytes, spelling: re.Pattern[bytes] | None) -> str:
-    if spelling is not None and spelling.search(content):
-        return "the password of the store stands in it"
-    if not name.endswith(_NOT_KEYS) and _KEY_TEXT.search(content):
-        return "a private key stands in it"
-    return ""
 
 
 def _listed(project: Path) -> list[str]:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from ordeal._base.interpreter import LineReader
 from ordeal._engine.parallel.fleet import agent
 from ordeal._engine.parallel.fleet.agent import Agent, number_from
 from ordeal._engine.parallel.fleet.board import Board, text_of
@@ -143,14 +144,15 @@ def test_a_member_that_is_told_twice_waits_for_nothing(tmp_path: Path, monkeypat
     monkeypatch.setattr(agent, "EXPLORER_MODULE", "stubborn")
     begun(tmp_path / "store")
     member = Agent(TASK, 0, f"dir://{tmp_path}/store")
-    taken = member._take
 
-    def take(line: bytes) -> None:
-        taken(line)
-        member.stop()
-        member.stop()
+    class Lines(LineReader):
+        def read(self, seconds: float = 0.0) -> list[bytes]:
+            lines = super().read(seconds)
+            for _ in range(2 * len(lines)):
+                member.stop()
+            return lines
 
-    monkeypatch.setattr(member, "_take", take)
+    monkeypatch.setattr(agent, "LineReader", Lines)
     assert member.run() == 3
 
 
