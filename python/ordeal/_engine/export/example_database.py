@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -81,13 +80,30 @@ class _Shelf:
     def save(self, tape: _native.Tape) -> None:
         """Save ``tape``. Raises _NotSavedError."""
         self.failure = f"what fails in {self._cls.__name__}"
-        with _explained():
+        try:
             database = self._database()
             with GlobalRandoms().managed():
                 lowered = LoweringDriver(self._driver).run(tape)
             self._check(lowered, tape)
             key = database_key(self._cls)
-        _put(database, key, choices_to_bytes(lowered.choices))
+        except OrdealError as error:
+            raise _NotSavedError(one_line(error.message)) from error
+        except HypothesisException as error:
+            raise _NotSavedError(one_line(str(error))) from error
+        except skip_types() as error:
+            raise _NotSavedError("it asks to be skipped") from error
+        value = choices_to_bytes(lowered.choices)
+        try:
+            # The class of the database may be the user's own.
+            database.save(key, value)
+            # Hypothesis' databases raise no error when a folder cannot be written, so look for the entry.
+            is_there = value in database.fetch(key)
+        except Exception as error:
+            raise _NotSavedError(f"its example database raised {describe_error(error)}") from error
+        if not is_there:
+            raise _NotSavedError("its example database cannot be written")
+        if isinstance(database, InMemoryExampleDatabase):
+            raise _NotSavedError(IN_MEMORY)
 
     def _database(self) -> ExampleDatabase:
         """Return the database, if ``TestCase`` will look into it."""
@@ -121,7 +137,14 @@ class _Shelf:
                 f"after {steps_max} (stateful_step_count)"
             )
         if lowered.timed_out:
-            self._check_timer(lowered.timed_out)
+            # The run must also end under Hypothesis, where only a ChaosTest times its rules, and nothing else.
+            definition, place = self._driver.definition, lowered.timed_out
+            if place not in {rule.name for rule in (*definition.rules, *definition.initializers)}:
+                raise _NotSavedError(f"{place} took too long, and without the Explorer only rules are timed")
+            limit = self._cls.rule_timeout if issubclass(self._cls, ChaosTest) else 0.0
+            if not 0 < limit <= self._driver.rule_timeout:
+                seconds = f"{self._driver.rule_timeout:g} s"
+                raise _NotSavedError(f"rule {place} took longer than {seconds}, which the class itself allows")
             if isinstance(lowered.error, RuleTimeoutError):
                 # Not run again: it would only wait as long again.
                 return
@@ -136,30 +159,6 @@ class _Shelf:
         if not isinstance(found, settings):
             raise _NotSavedError(f"{self._cls.__name__}.TestCase.settings is {found!r}, which is not a settings object")
         return found
-
-    def _check_timer(self, place: str) -> None:
-        """Check that the run also ends under Hypothesis, where only a ChaosTest times its rules, and nothing else."""
-        definition = self._driver.definition
-        if place not in {rule.name for rule in (*definition.rules, *definition.initializers)}:
-            raise _NotSavedError(f"{place} took too long, and without the Explorer only rules are timed")
-        limit = self._cls.rule_timeout if issubclass(self._cls, ChaosTest) else 0.0
-        if not 0 < limit <= self._driver.rule_timeout:
-            raise _NotSavedError(
-                f"rule {place} took longer than {self._driver.rule_timeout:g} s, which the class itself allows"
-            )
-
-
-@contextmanager
-def _explained() -> Iterator[None]:
-    """Turn errors of Hypothesis and ordeal into a reason."""
-    try:
-        yield
-    except OrdealError as error:
-        raise _NotSavedError(one_line(error.message)) from error
-    except HypothesisException as error:
-        raise _NotSavedError(one_line(str(error))) from error
-    except skip_types() as error:
-        raise _NotSavedError("it asks to be skipped") from error
 
 
 def _run_in_hypothesis(cls: type[RuleBasedStateMachine], choices: tuple[Any, ...]) -> BaseException | None:
@@ -177,17 +176,3 @@ def _run_in_hypothesis(cls: type[RuleBasedStateMachine], choices: tuple[Any, ...
     except BaseException as error:
         raise _NotSavedError(f"{type_name(type(error))} ends Hypothesis itself") from error
     raise AssertionError("Hypothesis raises for every result of a reproduction")
-
-
-def _put(database: ExampleDatabase, key: bytes, value: bytes) -> None:
-    try:
-        # The class of the database may be the user's own.
-        database.save(key, value)
-        # Hypothesis' databases raise no error when a folder cannot be written, so look for the entry.
-        is_there = value in database.fetch(key)
-    except Exception as error:
-        raise _NotSavedError(f"its example database raised {describe_error(error)}") from error
-    if not is_there:
-        raise _NotSavedError("its example database cannot be written")
-    if isinstance(database, InMemoryExampleDatabase):
-        raise _NotSavedError(IN_MEMORY)

@@ -219,11 +219,24 @@ def _function(trace: Trace, name: str, machine: _ClassName) -> _Function:
 def _packed_function(trace: Trace, name: str, machine: _ClassName) -> _Function:
     """Return a function that replays the trace; nothing runs to make it."""
     imports = {machine.needs, ("ordeal.trace", "replay_packed")}
-    return _Function(frozenset(imports), (*_head(trace, name), *_packed_lines(trace, machine.name)))
+    lines = [*_head(trace, name), *(f"    # {one_line(line, limit=WIDTH - 6)}" for line in trace.program)]
+    parts = textwrap.wrap(pack(trace), 76)
+    if len(parts) == 1:
+        lines.append(f'    trace = "{parts[0]}"')
+    else:
+        lines += ["    trace = (", *(f'        "{part}"' for part in parts), "    )"]
+    return _Function(frozenset(imports), (*lines, f"    replay_packed(trace, {machine.name})"))
 
 
 def _head(trace: Trace, name: str) -> tuple[str, str]:
-    return f"def {name}():", f'    """{_docstring(trace)}"""'
+    facts = [f"Run {trace.run_id}", counted(len(trace.taken_steps()), "step")]
+    if trace.failure is not None:
+        message = f"{trace.failure.error_type}: {trace.failure.error_message}"
+        facts.insert(1, one_line(message.removesuffix(": "), limit=80))
+    if trace.edges_discovered > 0:
+        facts.append(counted(trace.edges_discovered, "new edge"))
+    docstring = ", ".join(facts).replace("\\", "\\\\").replace('"""', '\\"\\"\\"')
+    return f"def {name}():", f'    """{docstring}"""'
 
 
 class _InForks:
@@ -251,16 +264,6 @@ class _InForks:
             return _packed_function(trace, name, machine)
 
 
-def _docstring(trace: Trace) -> str:
-    facts = [f"Run {trace.run_id}", counted(len(trace.taken_steps()), "step")]
-    if trace.failure is not None:
-        message = f"{trace.failure.error_type}: {trace.failure.error_message}"
-        facts.insert(1, one_line(message.removesuffix(": "), limit=80))
-    if trace.edges_discovered > 0:
-        facts.append(counted(trace.edges_discovered, "new edge"))
-    return ", ".join(facts).replace("\\", "\\\\").replace('"""', '\\"\\"\\"')
-
-
 def _comes_true(function: _Function, name: str, trace: Trace) -> bool:
     """Return True if the function, run here and now, ends as the trace says."""
     space: dict[str, Any] = {"__name__": "ordeal_generated_test"}
@@ -279,15 +282,6 @@ def _comes_true(function: _Function, name: str, trace: Trace) -> bool:
                 return False
             return not failure.bucket or is_in_bucket(error, failure.bucket)
     return trace.failure is None
-
-
-def _packed_lines(trace: Trace, machine: str) -> list[str]:
-    comments = [f"    # {one_line(line, limit=WIDTH - 6)}" for line in trace.program]
-    parts = textwrap.wrap(pack(trace), 76)
-    if len(parts) == 1:
-        return [*comments, f'    trace = "{parts[0]}"', f"    replay_packed(trace, {machine})"]
-    body = [f'        "{part}"' for part in parts]
-    return [*comments, "    trace = (", *body, "    )", f"    replay_packed(trace, {machine})"]
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -146,7 +146,18 @@ class LoweringDriver(Driver):
 
     def _write_choice_of(self, index: int, run: RunContext) -> None:
         if self._weights is not None:
-            self._write_pick(self.definition.order[index], self._weights, run)
+            # By weights, rules are skipped in turn until the chosen one is left.
+            can_run = {rule.name for rule in self.definition.rules if may_run(run.machine, rule)} | {NEMESIS}
+            names = [each for each in self.definition.order if each in can_run]
+            to_skip = names.index(self.definition.order[index])
+
+            def skip(p: float) -> bool:
+                nonlocal to_skip
+                to_skip -= 1
+                run.write_boolean(to_skip >= 0, p)
+                return to_skip >= 0
+
+            pick_in_order(self._weights, names, skip)
             return
         if not self._first_rule_seen:
             self._first_rule_seen = True
@@ -177,20 +188,6 @@ class LoweringDriver(Driver):
             machine._draw_faults(never)
         if machine._swarm_options.chooses_rules:
             self._weights = machine._draw_weights(never).weights
-
-    def _write_pick(self, name: str, weights: dict[str, int], run: RunContext) -> None:
-        """Write the choices by which weighted rules reach ``name``, which skip those before it."""
-        can_run = {rule.name for rule in self.definition.rules if may_run(run.machine, rule)} | {NEMESIS}
-        names = [each for each in self.definition.order if each in can_run]
-        to_skip = names.index(name)
-
-        def skip(p: float) -> bool:
-            nonlocal to_skip
-            to_skip -= 1
-            run.write_boolean(to_skip >= 0, p)
-            return to_skip >= 0
-
-        pick_in_order(weights, names, skip)
 
     def draw_arguments(self, rule: Rule, run: RunContext, *, initialize: bool) -> dict[str, Any]:
         """Return the arguments, all drawn through Hypothesis so that it records them."""

@@ -58,7 +58,21 @@ class Program(msgspec.Struct, kw_only=True):
 
     def source(self, *, probes: bool = False) -> str:
         """Return the text of the program; one that ``probes`` leaves in ``__seen__`` what the assertion compares."""
-        lines = [line for statement in self.statements for line in _lines(statement, self)]
+        lines: list[str] = []
+        for statement in self.statements:
+            used = any(statement.variable in other.uses for other in self.statements)
+            text = statement.text
+            if statement.variable and (used or statement.variable in self.end.uses):
+                text = f"{statement.variable} = {text}"
+            is_last = statement is self.statements[-1]
+            block = [text]
+            if is_last and self.end.must_raise:
+                block = ["try:", f"    {text}", f"except {self.end.must_raise}:", "    pass"]
+            elif statement.raises and not (is_last and self.end.error):
+                block = [f"with contextlib.suppress({statement.raises}):", f"    {text}"]
+            for target, error in reversed(statement.faults):
+                block = [f"with mock.patch({target!r}, side_effect={error}):", *(f"    {line}" for line in block)]
+            lines += block
         if probes and self.end.parts:
             lines.append(f"__seen__ = [{', '.join(self.end.parts)}]")
         message = f", {self.end.message!r}" if self.end.message else ""
@@ -163,22 +177,6 @@ def _renamed(program: Program) -> Program:
             uses=[names.get(name, name) for name in program.end.uses],
         ),
     )
-
-
-def _lines(statement: PlainStatement, program: Program) -> list[str]:
-    used = any(statement.variable in other.uses for other in program.statements) or (
-        statement.variable in program.end.uses
-    )
-    text = f"{statement.variable} = {statement.text}" if statement.variable and used else statement.text
-    is_last = statement is program.statements[-1]
-    lines = [text]
-    if is_last and program.end.must_raise:
-        lines = ["try:", f"    {text}", f"except {program.end.must_raise}:", "    pass"]
-    elif statement.raises and not (is_last and program.end.error):
-        lines = [f"with contextlib.suppress({statement.raises}):", f"    {text}"]
-    for target, error in reversed(statement.faults):
-        lines = [f"with mock.patch({target!r}, side_effect={error}):", *(f"    {line}" for line in lines)]
-    return lines
 
 
 def _file(program: Program, lines: Sequence[str]) -> str:

@@ -511,33 +511,30 @@ class Recorder:
     def _is_recorded(self, function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> bool:
         """Return True if a call says anything: it leads into the code under test, or concerns objects from there."""
         try:
-            return self._says_something(function, args, kwargs)
+            if is_ignored(function) or self._is_of_test(function) or is_machinery(function):
+                return False
+            owner = getattr(function, "__self__", None)
+            if type(owner) in CONTAINERS and function.__name__ not in CHANGES:
+                return False  # it only looks into a plain list or the like, whose content is known
+            if self._belongs_to_target(function):
+                return True
+            is_method = owner is not None and not isinstance(owner, types.ModuleType | type)
+            if is_method and (self._is_object(owner) or self.expressions.is_of_target(owner)):
+                return True
+            given = [each for each in (*args, *kwargs.values()) if self._is_object(each)]
+            if only_looks(function):
+                # A list of the test that holds such objects says nothing itself.
+                given = [each for each in given if type(each) not in CONTAINERS or self.expressions.known(each)]
+            if given:
+                return True
+            # What is given a path below a temporary folder may write there what others read.
+            values = (*args, *kwargs.values()) if getattr(function, "__module__", "") not in _PATHS else ()
+            if any(self.expressions.write(each).folders for each in values if issubclass(type(each), str | PurePath)):
+                return True
+            # A new object of a library, such as a file in memory, may be handed to the code under test later.
+            return isinstance(function, type) and not is_builtin(function) and not issubclass(function, BaseException)
         except Exception:  # noqa: BLE001 - objects of the user's may raise anything when they are looked at
             return False
-
-    def _says_something(self, function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> bool:
-        if is_ignored(function) or self._is_of_test(function) or is_machinery(function):
-            return False
-        owner = getattr(function, "__self__", None)
-        if type(owner) in CONTAINERS and function.__name__ not in CHANGES:
-            return False  # it only looks into a plain list or the like, whose content is known
-        if self._belongs_to_target(function):
-            return True
-        is_method = owner is not None and not isinstance(owner, types.ModuleType | type)
-        if is_method and (self._is_object(owner) or self.expressions.is_of_target(owner)):
-            return True
-        given = [each for each in (*args, *kwargs.values()) if self._is_object(each)]
-        if only_looks(function):
-            # A list of the test that holds such objects says nothing itself.
-            given = [each for each in given if type(each) not in CONTAINERS or self.expressions.known(each)]
-        if given:
-            return True
-        # What is given a path below a temporary folder may write there what others read.
-        values = (*args, *kwargs.values()) if getattr(function, "__module__", "") not in _PATHS else ()
-        if any(self.expressions.write(each).folders for each in values if issubclass(type(each), str | PurePath)):
-            return True
-        # A new object of a library, such as a file in memory, may be handed to the code under test later.
-        return isinstance(function, type) and not is_builtin(function) and not issubclass(function, BaseException)
 
     def _is_of_test(self, function: Any) -> bool:
         function = getattr(function, "__func__", function)

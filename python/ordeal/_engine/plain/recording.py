@@ -80,27 +80,25 @@ class _Watcher(RunRecorder):
 def record(request: Mapping[str, Any], calls: Recorder) -> bytes:
     """Return what a replay of the requested trace showed, as JSON."""
     try:
-        made = _replay(Trace.from_json(request["trace"].encode()), calls)
+        trace = Trace.from_json(request["trace"].encode())
+        trust(trace.test_class)
+        driver = make_driver(load_class(trace.test_class), trace.rule_timeout)
+        for fault in driver.faults:
+            _watch_fault(fault, calls)
+        randoms = GlobalRandoms()
+        watcher = _Watcher(calls)
+        with randoms.managed(), driver.watching(), limited_memory(trace.max_memory):
+            replayed = Replayer(driver, Bucketer([]), randoms).run(tape_of(trace, driver), watcher)
+        failed = replayed.outcome.error
+        if replayed.outcome.status is not Status.FAILED or failed is None:
+            made = Recorded(reason="the recording did not fail: what the test looks at changes how it runs")
+        else:
+            made = watcher.made or made_of(calls, failed)
     except OrdealError as error:
         made = Recorded(reason=error.message[:500])
     except Exception as error:  # noqa: BLE001 - objects of the user's may raise anything when they are looked at
         made = Recorded(reason=one_line(f"the recording failed: {type(error).__name__}: {error}"))
     return msgspec.json.encode(made)
-
-
-def _replay(trace: Trace, calls: Recorder) -> Recorded:
-    trust(trace.test_class)
-    driver = make_driver(load_class(trace.test_class), trace.rule_timeout)
-    for fault in driver.faults:
-        _tell_of(fault, calls)
-    randoms = GlobalRandoms()
-    watcher = _Watcher(calls)
-    with randoms.managed(), driver.watching(), limited_memory(trace.max_memory):
-        replayed = Replayer(driver, Bucketer([]), randoms).run(tape_of(trace, driver), watcher)
-    error = replayed.outcome.error
-    if replayed.outcome.status is not Status.FAILED or error is None:
-        return Recorded(reason="the recording did not fail: what the test looks at changes how it runs")
-    return watcher.made or made_of(calls, error)
 
 
 def made_of(calls: Recorder, error: BaseException) -> Recorded:
@@ -119,36 +117,26 @@ def place_in_library(error: BaseException, files: set[str]) -> str:
     return names[-1] if names else ""
 
 
-def _tell_of(fault: Fault, calls: Recorder) -> None:
+def _watch_fault(fault: Fault, calls: Recorder) -> None:
     """Have the recorder learn of each call that ``fault`` changes."""
-    for switch in ("activate", "deactivate"):
-        setattr(fault, switch, _then_checks(getattr(fault, switch), calls))
+
+    def switching(switch: Callable[[], None]) -> None:
+        try:
+            switch()
+        finally:
+            calls.in_check = True  # after a switch, as after a rule, the invariants run
+
+    for name in ("activate", "deactivate"):
+        setattr(fault, name, partial(switching, getattr(fault, name)))
     if isinstance(fault, LambdaFault):
         on, off = fault._on_activate, fault._on_deactivate
         fault._on_activate, fault._on_deactivate = partial(calls.switch, on), partial(calls.switch, off)
     if not isinstance(fault, CallFault):
         return
-    before, answer, after = fault._before, fault._answer, fault._after
-    if before is not None:
-        fault._before = _noting(before, fault.target, calls)
-    if answer is not None or after is not None:
-        fault.tell_hits(lambda _: calls.refuse(f"the fault {fault.name} changes results"))
+    before, target = fault._before, fault.target
 
-
-def _then_checks(switch: Callable[[], None], calls: Recorder) -> Callable[[], None]:
-    """Return a switch of a fault after which, as after a rule, the invariants run."""
-
-    def switching() -> None:
-        try:
-            switch()
-        finally:
-            calls.in_check = True
-
-    return switching
-
-
-def _noting(before: Callable[[int], None], target: str, calls: Recorder) -> Callable[[int], None]:
     def noting(number: int) -> None:
+        assert before is not None
         try:
             before(number)
         except Exception as error:
@@ -157,4 +145,7 @@ def _noting(before: Callable[[int], None], target: str, calls: Recorder) -> Call
             calls.hit(FaultHit(target, written.join([message], f"{written.text}({message.text})")))
             raise
 
-    return noting
+    if before is not None:
+        fault._before = noting
+    if fault._answer is not None or fault._after is not None:
+        fault.tell_hits(lambda _: calls.refuse(f"the fault {fault.name} changes results"))

@@ -20,7 +20,6 @@ from ordeal._base.interpreter import answer_of, finish, start
 from ordeal._base.limits import GRACE_SECONDS, INPUT_BYTES_MAX
 from ordeal._base.trace_file import Trace
 from ordeal._engine.isolation.child import can_supervise
-from ordeal._engine.plain.program import Program
 from ordeal._engine.plain.recording import Recorded
 from ordeal._engine.plain.trying import Minimised
 
@@ -42,13 +41,27 @@ def reproduce(trace: Trace) -> Reproduction:
         return Reproduction(reason="the trace does not fail")
     if not can_supervise():
         return Reproduction(reason="this system cannot fork")
-    recorded = _recorded(trace)
-    if recorded.program is None:
+    request: dict[str, Any] = {
+        "trace": trace.to_json().decode(),
+        "module": trace.test_class.partition(":")[0],
+        "targets": sorted(trace.targets),
+    }
+    try:
+        recorded = msgspec.json.decode(_answer_of("start", request), type=Recorded)
+    except (OSError, ValueError, RecursionError) as error:
+        return Reproduction(reason=f"it could not be recorded: {one_line(str(error))}")
+    program = recorded.program
+    if program is None:
         return Reproduction(reason=recorded.reason)
-    tried = _tried(recorded.program, recorded.place)
+    request = {"program": msgspec.to_builtins(program), "place": recorded.place}
+    try:
+        tried = msgspec.json.decode(_answer_of("trying", request), type=Minimised)
+    except (OSError, ValueError, RecursionError) as error:
+        tried = Minimised(reason=f"it could not be tried: {one_line(str(error))}")
+    if not all(0 <= number < len(program.statements) for number in tried.kept):
+        tried = Minimised(reason="its process gave an impossible answer")
     if tried.reason:
         return Reproduction(reason=f"the plain calls fail in another way: {tried.reason}")
-    program = recorded.program
     gone = set(range(len(program.statements))) - set(tried.kept)
     small = program.without(gone)
     reason = ""
@@ -58,28 +71,6 @@ def reproduce(trace: Trace) -> Reproduction:
         if not reason:
             return Reproduction(text)
     return Reproduction(reason=reason)
-
-
-def _recorded(trace: Trace) -> Recorded:
-    request = {
-        "trace": trace.to_json().decode(),
-        "module": trace.test_class.partition(":")[0],
-        "targets": sorted(trace.targets),
-    }
-    try:
-        return msgspec.json.decode(_answer_of("start", request), type=Recorded)
-    except (OSError, ValueError, RecursionError) as error:
-        return Recorded(reason=f"it could not be recorded: {one_line(str(error))}")
-
-
-def _tried(program: Program, place: str) -> Minimised:
-    request = {"program": msgspec.to_builtins(program), "place": place}
-    try:
-        tried = msgspec.json.decode(_answer_of("trying", request), type=Minimised)
-    except (OSError, ValueError, RecursionError) as error:
-        return Minimised(reason=f"it could not be tried: {one_line(str(error))}")
-    valid = all(0 <= number < len(program.statements) for number in tried.kept)
-    return tried if valid else Minimised(reason="its process gave an impossible answer")
 
 
 def _checked(text: str, error: str) -> str:

@@ -39,7 +39,15 @@ def main() -> None:
     for name in program.imports:  # so that each attempt finds it
         with suppress(Exception):
             __import__(name)
-    answers.write(msgspec.json.encode(minimised(program, request["place"], _outcome_apart)))
+
+    def outcome_apart(tried: Program) -> dict[str, Any]:
+        """Run a program in a forked process."""
+        limits = Limits(CHILD_MEMORY_MIB * MEBIBYTE)
+        called = call_in_fork(lambda: json.dumps(outcome(tried.source(probes=True))), 5.0, limits)
+        found = json.loads(str(called.answer)) if called.answer else {}
+        return found if isinstance(found, dict) else {}
+
+    answers.write(msgspec.json.encode(minimised(program, request["place"], outcome_apart)))
     send_and_exit(answers)
 
 
@@ -79,15 +87,6 @@ def minimised(program: Program, place: str, outcome_of: Callable[[Program], dict
                 kept = candidate
         size //= 2
     return Minimised(kept=kept)
-
-
-def _outcome_apart(program: Program) -> dict[str, Any]:
-    """Run a program in a forked process."""
-    called = call_in_fork(
-        lambda: json.dumps(outcome(program.source(probes=True))), 5.0, Limits(CHILD_MEMORY_MIB * MEBIBYTE)
-    )
-    found = json.loads(str(called.answer)) if called.answer else {}
-    return found if isinstance(found, dict) else {}
 
 
 def outcome(source: str) -> dict[str, Any]:

@@ -50,7 +50,12 @@ def program_of(recorder: Recorder, error: BaseException) -> Program:
     needed = _connected(operations[: last + 1], seen, is_last=not end.text)
     if not any(each.is_target for each in needed):
         raise CannotWriteError("no call into the code under test belongs to the failure")
-    essential = _essential(needed, seen, has_last=not end.text)
+    # What the program cannot do without: what changes something, and what that uses.
+    essential = set(seen.uses)
+    for each in reversed(needed):
+        is_last = not end.text and each is needed[-1]
+        if is_last or each.number in essential or not (each.looks_only or each.in_check):
+            essential |= {each.number} | each.expression.uses
     needed = [each for each in needed if not each.expression.problem or each.number in essential]
     for each in needed:
         if each.expression.problem:
@@ -115,24 +120,20 @@ def _definitions(recorder: Recorder, names: set[str]) -> tuple[list[str], set[st
             if any(each.problem or each.uses for each in answers):
                 raise CannotWriteError(f"the function {own} of the test returns what cannot be written")
             imports |= {module for each in answers for module in each.imports}
-            callbacks += _answering(own, [each.text for each in answers])
+            texts, given = [each.text for each in answers], f"{own}_answers"
+            if len(set(texts)) <= 1:
+                callbacks.append(f"def {own}(*args, **kwargs):\n    return {texts[0] if texts else None}")
+                continue
+            # The last answer is given for good.
+            callbacks.append(f"{given} = [{', '.join(texts)}]")
+            value = f"{given}.pop(0) if len({given}) > 1 else {given}[0]"
+            callbacks.append(f"def {own}(*args, **kwargs):\n    return {value}")
         elif name.startswith("folder:"):
             imports.add("tempfile")
             parts[name] = f"{name.partition(':')[2]} = tempfile.mkdtemp()"
         else:
             parts |= recorder.expressions.sources[name]
     return [*parts.values(), *callbacks], imports
-
-
-def _answering(name: str, answers: list[str]) -> list[str]:
-    """Return a function that gives the recorded answers, the last one for good."""
-    if len(set(answers)) <= 1:
-        return [f"def {name}(*args, **kwargs):\n    return {answers[0] if answers else None}"]
-    given = f"{name}_answers"
-    return [
-        f"{given} = [{', '.join(answers)}]",
-        f"def {name}(*args, **kwargs):\n    return {given}.pop(0) if len({given}) > 1 else {given}[0]",
-    ]
 
 
 def _connected(operations: Sequence[Operation], seen: Expression, *, is_last: bool) -> list[Operation]:
@@ -156,16 +157,6 @@ def _connected(operations: Sequence[Operation], seen: Expression, *, is_last: bo
     return [each for each in operations if each.number in required or each.number in looks]
 
 
-def _essential(operations: Sequence[Operation], seen: Expression, *, has_last: bool) -> set[int]:
-    """Return the numbers of what the program cannot do without: what changes something, and what that uses."""
-    numbers = set(seen.uses)
-    for each in reversed(operations):
-        is_last = has_last and each is operations[-1]
-        if is_last or each.number in numbers or not (each.looks_only or each.in_check):
-            numbers |= {each.number} | each.expression.uses
-    return numbers
-
-
 # -- how it ends
 
 
@@ -182,9 +173,17 @@ def _end(recorder: Recorder, error: BaseException) -> tuple[End, int, Expression
     if made is not None:
         return made
     for decision in reversed(recorder.decisions):
-        compared = _compared(recorder, decision, error)
-        if compared is not None:
-            return compared[0], decision.after - 1, compared[1]
+        parts = _sides(recorder, decision)
+        whole = parts[0].join(parts[1:], "")
+        if not whole.is_target or whole.problem:
+            continue
+        sign = _OPPOSITE[decision.sign] if decision.outcome and decision.sign else decision.sign
+        text = f" {sign} ".join(part.text for part in parts)
+        if decision.outcome and not sign:
+            text = f"not {text}"
+        # The title holds the words of a pair; the two sides say the same.
+        message = "" if isinstance(error, DivergenceError) else _message(error)
+        return End(text=text, parts=[part.text for part in parts], message=message), decision.after - 1, whole
     raise CannotWriteError("what the test compares at the end does not come from the code under test")
 
 
@@ -196,20 +195,6 @@ def _message(error: BaseException, limit: int = 200) -> str:
         first = re.sub(r", but the model \(\w+\) (returned|shows) ", ", expected ", first)
         first = re.sub(r", but the model \(\w+\) raised ", ", expected an error: ", first)
     return first[:limit]
-
-
-def _compared(recorder: Recorder, decision: Decision, error: BaseException) -> tuple[End, Expression] | None:
-    parts = _sides(recorder, decision)
-    whole = parts[0].join(parts[1:], "")
-    if not whole.is_target or whole.problem:
-        return None
-    sign = _OPPOSITE[decision.sign] if decision.outcome and decision.sign else decision.sign
-    text = f" {sign} ".join(part.text for part in parts)
-    if decision.outcome and not sign:
-        text = f"not {text}"
-    # The title holds the words of a pair; the two sides say the same.
-    message = "" if isinstance(error, DivergenceError) else _message(error)
-    return End(text=text, parts=[part.text for part in parts], message=message), whole
 
 
 def _sides(recorder: Recorder, decision: Decision) -> list[Expression]:

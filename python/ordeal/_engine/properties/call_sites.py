@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import warnings
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
@@ -117,7 +118,17 @@ class _Module:
         self._nodes = list(ast.walk(tree))
         self._path = path
         self._origins = dict(_imported(self._nodes))
-        self._texts = _constant_texts(tree)
+        # The texts that the module assigns to names exactly once.
+        stores = [node for node in self._nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)]
+        bound = Counter(node.id for node in stores)
+        self._texts: dict[str, str] = {}
+        for node in tree.body:
+            match node:
+                case (
+                    ast.Assign(targets=[ast.Name(id=name)], value=ast.Constant(value=str(text)))
+                    | ast.AnnAssign(target=ast.Name(id=name), value=ast.Constant(value=str(text)))
+                ) if bound[name] == 1:
+                    self._texts[name] = text
 
     def sites(self) -> Iterator[Site]:
         """Yield the sites, in no particular order."""
@@ -164,20 +175,6 @@ def _imported(nodes: Sequence[ast.AST]) -> Iterator[tuple[str, str]]:
                     yield from ((name, f"{node.module}.{name}") for name in names)
                 else:
                     yield each.asname or each.name, f"{node.module}.{each.name}"
-
-
-def _constant_texts(tree: ast.Module) -> dict[str, str]:
-    """Return the texts that the module assigns to names exactly once."""
-    bound = [node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)]
-    texts = {}
-    for node in tree.body:
-        match node:
-            case (
-                ast.Assign(targets=[ast.Name(id=name)], value=ast.Constant(value=str(text)))
-                | ast.AnnAssign(target=ast.Name(id=name), value=ast.Constant(value=str(text)))
-            ) if bound.count(name) == 1:
-                texts[name] = text
-    return texts
 
 
 def _call_of(dotted: str | None) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Annotated, Any
@@ -86,7 +86,16 @@ def add_reached(path: Path, results: Sequence[PropertyResult]) -> bool:
             known: dict[str, Reached] = {}
             with suppress(PropertyError):
                 known = load_reached(path)
-            properties = [msgspec.structs.asdict(each) for each in _sum(known, seen)]
+            summed: list[Reached] = []
+            for new in seen:
+                # The newer type of a name wins, and so do newer names when there are too many.
+                old, passes, failures = known.pop(new.name, None), new.passes, new.failures
+                if old is not None and old.type == new.type:
+                    passes = min(passes + old.passes, COUNT_MAX // 2)
+                    failures = min(failures + old.failures, COUNT_MAX // 2)
+                summed.append(Reached(new.name, new.type, passes + failures, passes, failures))
+            kept = [*summed, *(known[name] for name in sorted(known))][:PROPERTIES_MAX]
+            properties = [msgspec.structs.asdict(each) for each in sorted(kept, key=lambda each: each.name)]
             document = {"schema_version": SCHEMA_VERSION, "properties": properties}
             write_atomically(path, (json.dumps(document, indent=1) + "\n").encode())
     except OSError as error:
@@ -95,19 +104,6 @@ def add_reached(path: Path, results: Sequence[PropertyResult]) -> bool:
             hint="check that this user may write in the folder",
         ) from error
     return True
-
-
-def _sum(known: Mapping[str, Reached], seen: Sequence[PropertyResult]) -> list[Reached]:
-    """Add ``seen`` to ``known``. The newer type of a name wins, and so do newer names when there are too many."""
-    summed = {}
-    for new in seen:
-        old = known.get(new.name)
-        passes, failures = new.passes, new.failures
-        if old is not None and old.type == new.type:
-            passes, failures = min(passes + old.passes, COUNT_MAX // 2), min(failures + old.failures, COUNT_MAX // 2)
-        summed[new.name] = Reached(new.name, new.type, passes + failures, passes, failures)
-    others = [old for name, old in sorted(known.items()) if name not in summed]
-    return sorted([*summed.values(), *others][:PROPERTIES_MAX], key=lambda each: each.name)
 
 
 class _Document(Record, forbid_unknown_fields=True):

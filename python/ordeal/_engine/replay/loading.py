@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 import msgspec
@@ -10,7 +10,7 @@ import msgspec
 import ordeal._native as _native
 from ordeal._base.limits import MEBIBYTE
 from ordeal._base.memory_limit import limited_memory
-from ordeal._base.trace_file import Trace, TraceStep
+from ordeal._base.trace_file import Trace
 from ordeal._engine.execution.bucket import Bucketer, ends_process
 from ordeal._engine.execution.class_path import load_class
 from ordeal._engine.execution.driver import FAULT_OFF, FAULT_ON, INITIALIZE, RULE, Driver
@@ -65,44 +65,34 @@ def tape_of(trace: Trace, driver: Driver) -> _native.Tape:
     Raises:
         OutdatedTraceError: a rule, fault or argument is gone; the message names it.
     """
-    tables = _Tables(trace.test_class, driver)
-    return _native.Tape.from_steps([tables.packed(number, step) for number, step in enumerate(trace.taken_steps())])
+    definition = driver.definition
+    rules = {rule.name: i for i, rule in enumerate(definition.rules)}
+    initializers = {rule.name: i for i, rule in enumerate(definition.initializers)}
+    faults = {fault.name: i for i, fault in enumerate(driver.faults)}
+    arguments = {name: i for i, name in enumerate(definition.argument_names)}
 
-
-class _Tables:
-    """The names of a machine with their indices."""
-
-    def __init__(self, test_class: str, driver: Driver) -> None:
-        definition = driver.definition
-        self._test_class = test_class
-        self._rules = {rule.name: i for i, rule in enumerate(definition.rules)}
-        self._initializers = {rule.name: i for i, rule in enumerate(definition.initializers)}
-        self._faults = {fault.name: i for i, fault in enumerate(driver.faults)}
-        self._arguments = {name: i for i, name in enumerate(definition.argument_names)}
-        self._kinds: dict[str, Callable[[str], tuple[int, int]]] = {
-            "rule": lambda name: (RULE, self._look_up(self._rules, "rule", name)),
-            "initialize": lambda name: (INITIALIZE, self._look_up(self._initializers, "initialize rule", name)),
-            "fault_toggle": self._toggle,
-        }
-
-    def _toggle(self, name: str) -> tuple[int, int]:
-        if name[:1] not in ("+", "-"):
-            raise TraceError(f"the fault toggle {name!r} of the trace begins with neither + nor -")
-        return FAULT_ON if name[0] == "+" else FAULT_OFF, self._look_up(self._faults, "fault", name[1:])
-
-    def packed(self, number: int, step: TraceStep) -> _native.StepTuple:
-        """Return the step as the core takes it; ``number`` counts from 0."""
-        if step.kind not in self._kinds:
-            raise TraceError(f"step {number + 1} of the trace has the unknown kind {step.kind!r}")
-        kind, target = self._kinds[step.kind](step.name)
-        drawn = [(self._look_up(self._arguments, "argument", name), choices) for name, choices in step.choices.items()]
-        return kind, target, number, drawn
-
-    def _look_up(self, table: dict[str, int], what: str, name: str) -> int:
+    def look_up(table: dict[str, int], what: str, name: str) -> int:
         if name not in table:
             known = ", ".join(known for known in table if not known.startswith("("))
             raise OutdatedTraceError(
-                f"the trace no longer applies to {self._test_class}: it has no {what} {name!r}",
+                f"the trace no longer applies to {trace.test_class}: it has no {what} {name!r}",
                 hint=f"it has: {known or 'none'}",
             )
         return table[name]
+
+    steps: list[_native.StepTuple] = []
+    for number, step in enumerate(trace.taken_steps()):
+        name = step.name
+        if step.kind == "rule":
+            kind, target = RULE, look_up(rules, "rule", name)
+        elif step.kind == "initialize":
+            kind, target = INITIALIZE, look_up(initializers, "initialize rule", name)
+        elif step.kind != "fault_toggle":
+            raise TraceError(f"step {number + 1} of the trace has the unknown kind {step.kind!r}")
+        elif name[:1] not in ("+", "-"):
+            raise TraceError(f"the fault toggle {name!r} of the trace begins with neither + nor -")
+        else:
+            kind, target = FAULT_ON if name[0] == "+" else FAULT_OFF, look_up(faults, "fault", name[1:])
+        drawn = [(look_up(arguments, "argument", each), choices) for each, choices in step.choices.items()]
+        steps.append((kind, target, number, drawn))
+    return _native.Tape.from_steps(steps)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import ordeal._native as _native
 from ordeal._base.trace_file import SWARM, Trace, TraceStep
@@ -38,7 +38,19 @@ class TraceBuilder:
         settings, definition = self._settings, self._driver.definition
         steps = recorder.finished_steps(tape, definition)
         if origin.swarm is not None:
-            steps = [self._swarm_step(*origin.swarm, origin.weights, steps), *steps]
+            # Begin with the configuration of the run: what was drawn for it, and what came before that. The path to the
+            # checkpoint that it started from was made under another configuration.
+            rules, faults = origin.swarm
+            on = {*rules, *(step.name for step in steps if step.kind == "rule")}
+            switched = {*faults, *(step.name[1:] for step in steps if step.kind == "fault_toggle")}
+            names = [rule.name for rule in definition.rules]
+            active_rules = [name for name in names if name in on]
+            active_faults = [fault.name for fault in self._driver.faults if fault.name in switched]
+            params: dict[str, object] = {"active_rules": active_rules, "active_faults": active_faults}
+            if origin.weights:
+                params["weights"] = {name: origin.weights.get(name, 0) for name in names}
+            title = f"[swarm rules={len(active_rules)} faults={len(active_faults)}]"
+            steps = [TraceStep(kind=SWARM, name=title, params=params), *steps]
         return Trace(
             run_id=origin.run_id,
             seed=settings.seed,
@@ -52,21 +64,3 @@ class TraceBuilder:
             max_memory=settings.max_memory,
             machine=source_digest(definition.cls),
         )
-
-    def _swarm_step(
-        self, rules: list[str], faults: list[str], weights: Mapping[str, int], steps: Sequence[TraceStep]
-    ) -> TraceStep:
-        """Return the configuration step of a run that took ``steps``: what was drawn for it, and what came before that.
-
-        The path to the checkpoint that it started from was made under another configuration.
-        """
-        on = {*rules, *(step.name for step in steps if step.kind == "rule")}
-        switched = {*faults, *(step.name[1:] for step in steps if step.kind == "fault_toggle")}
-        names = [rule.name for rule in self._driver.definition.rules]
-        active_rules = [name for name in names if name in on]
-        active_faults = [fault.name for fault in self._driver.faults if fault.name in switched]
-        params: dict[str, object] = {"active_rules": active_rules, "active_faults": active_faults}
-        if weights:
-            params["weights"] = {name: weights.get(name, 0) for name in names}
-        name = f"[swarm rules={len(active_rules)} faults={len(active_faults)}]"
-        return TraceStep(kind=SWARM, name=name, params=params)

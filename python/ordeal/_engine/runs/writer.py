@@ -36,7 +36,7 @@ from ordeal._engine.runs.events import (
 )
 from ordeal._engine.runs.folder import EVENTS, RESULT, RUNS_PATH, STATUS, make_folder, prune
 from ordeal._native import monotonic
-from ordeal.result import ExplorationResult, FoundFailure, ProgressSnapshot, ShrinkSnapshot
+from ordeal.result import ExplorationResult, ProgressSnapshot, ShrinkSnapshot
 from ordeal.result.failure import trace_steps
 
 #: How much later, as a share of the time so far, the next event of new code may come: the beginning brings most.
@@ -71,10 +71,8 @@ class RunWriter:
         self._earlier: list[StatusFinding] = []  # of the classes before
         self._findings: list[StatusFinding] = []
         self._latest = _NO_FIGURES
-        if keep > 0:
-            self._open(runs, keep)
-
-    def _open(self, runs: Path, keep: int) -> None:
+        if keep <= 0:
+            return
         try:
             # The program under test may change the working folder.
             folder = make_folder(runs.resolve())
@@ -115,19 +113,7 @@ class RunWriter:
     def progress(self, snapshot: ProgressSnapshot) -> None:
         """Called after each run, or a few times a second: writes what is due."""
         self._latest = snapshot
-        if len(snapshot.found) != self._told:
-            self._tell_of_found(snapshot.found)
-        now = self._elapsed()
-        if snapshot.unique_edges != self._edges and now >= self._edges_due:
-            self._edges, self._edges_due = snapshot.unique_edges, now + EDGES_SHARE * max(1.0, now)
-            self._add(NewEdges(elapsed=now, runs=snapshot.total_runs, edges=self._edges))
-        if now >= self._progress_due:
-            self._progress_due = now + STATUS_SECONDS
-            self._add(_progress_of(snapshot, now))
-            self._write_status("running")
-
-    def _tell_of_found(self, found: Sequence[FoundFailure]) -> None:
-        for each in found[self._told :]:
+        for each in snapshot.found[self._told :]:
             error = short(each.error)
             self._findings.append(StatusFinding(id=each.id, test_class=self._class, error=error))
             self._add(
@@ -140,7 +126,15 @@ class RunWriter:
                     steps=each.steps,
                 )
             )
-        self._told = len(found)
+        self._told = len(snapshot.found)
+        now = self._elapsed()
+        if snapshot.unique_edges != self._edges and now >= self._edges_due:
+            self._edges, self._edges_due = snapshot.unique_edges, now + EDGES_SHARE * max(1.0, now)
+            self._add(NewEdges(elapsed=now, runs=snapshot.total_runs, edges=self._edges))
+        if now >= self._progress_due:
+            self._progress_due = now + STATUS_SECONDS
+            self._add(_progress_of(snapshot, now))
+            self._write_status("running")
 
     def shrinking(self, snapshot: ShrinkSnapshot) -> None:
         """Record that shrinking has tried a candidate."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -14,6 +14,7 @@ from ordeal._base.formatting import describe_error
 from ordeal._base.trace_file import Trace
 from ordeal._engine.execution.class_path import load_class, trust_settings
 from ordeal._engine.execution.machine import MachineFactory
+from ordeal._engine.isolation.working_folder import present_folder
 from ordeal._engine.replay.rerun import ReplayStatus, Rerun, rerun
 from ordeal._engine.seed_corpus.paths import FOLDER_HINT, SeedError, class_seed_paths, seed_name, seed_paths
 from ordeal.errors import OrdealError, TraceError
@@ -121,19 +122,13 @@ class SeedReplayer:
         except TraceError as error:
             return SeedReplay(path, SeedStatus.UNREADABLE, reason=error.message)
         try:
-            found = test_class or self._load(trace.test_class)
+            if test_class is None and trace.test_class in self._refused:
+                raise self._refused[trace.test_class]
+            found = test_class or load_class(trace.test_class)
         except OrdealError as error:
+            self._refused[trace.test_class] = error
             return SeedReplay(path, SeedStatus.CLASS_UNUSABLE, trace, reason=error.message)
         return replay_trace(path, trace, found, self._rule_timeout)
-
-    def _load(self, test_class: str) -> MachineFactory:
-        if test_class in self._refused:
-            raise self._refused[test_class]
-        try:
-            return load_class(test_class)
-        except OrdealError as error:
-            self._refused[test_class] = error
-            raise
 
 
 def replay_seed(path: Path, test_class: MachineFactory | None = None) -> SeedReplay:
@@ -143,9 +138,9 @@ def replay_seed(path: Path, test_class: MachineFactory | None = None) -> SeedRep
 
 def replay_trace(path: Path, trace: Trace, test_class: MachineFactory, rule_timeout: float | None = None) -> SeedReplay:
     """Replay the seed ``trace``, which was read from ``path``; see ``SeedReplayer.replay``."""
+    before = present_folder()
     try:
-        with _same_folder():
-            return _judged(path, trace, rerun(trace, test_class, rule_timeout=rule_timeout))
+        return _judged(path, trace, rerun(trace, test_class, rule_timeout=rule_timeout))
     except TraceError as error:
         return SeedReplay(path, SeedStatus.NO_LONGER_APPLIES, trace, reason=error.message)
     except OrdealError as error:
@@ -153,6 +148,10 @@ def replay_trace(path: Path, trace: Trace, test_class: MachineFactory, rule_time
     except Exception as error:  # noqa: BLE001 - defining a class runs the user's code, which may raise anything
         reason = f"{trace.test_class} cannot be replayed: {describe_error(error)}"
         return SeedReplay(path, SeedStatus.CLASS_UNUSABLE, trace, reason=reason)
+    finally:
+        # A seed that leaves the folder must not affect the next ones. The code under test may have deleted it.
+        with suppress(FileNotFoundError):
+            os.chdir(before or ".")
 
 
 def load_seed(path: Path) -> Trace:
@@ -182,15 +181,3 @@ def _judged(path: Path, trace: Trace, result: Rerun) -> SeedReplay:
     if result.changed:
         return SeedReplay(path, SeedStatus.NO_LONGER_APPLIES, trace, reason=result.changed)
     return SeedReplay(path, SeedStatus.FIXED, trace)
-
-
-@contextmanager
-def _same_folder() -> Iterator[None]:
-    """Return to the current folder after the block: a seed that leaves it must not affect the next ones."""
-    before = Path.cwd()
-    try:
-        yield
-    finally:
-        # The code under test may have deleted the folder.
-        with suppress(FileNotFoundError):
-            os.chdir(before)

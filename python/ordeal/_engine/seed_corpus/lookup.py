@@ -48,7 +48,14 @@ def find_failure(name: str | None, traces_dirs: Iterable[Path], corpus_dirs: Ite
         each for each in saved if name and any(known.startswith(name) for known in each.names)
     ]
     if not found:
-        raise ConfigError(f"no saved failure has the id `{name}`", hint=_hint(name, saved))
+        ids = list(dict.fromkeys(each.names[0] for each in saved if each.names))
+        hint = "nothing is saved here: `ordeal explore` saves what it finds, and a path names any other trace"
+        if ids:
+            more = f" and {len(ids) - LISTED_MAX} more" if len(ids) > LISTED_MAX else ""
+            hint = f"saved here, the newest first: {', '.join(ids[:LISTED_MAX])}{more}"
+        if close := get_close_matches(name, [known for each in saved for known in each.names], n=1, cutoff=0.5):
+            hint = f"did you mean `{close[0]}`?"
+        raise ConfigError(f"no saved failure has the id `{name}`", hint=hint)
     several = {(each.names[0], each.test_class) for each in found}
     if len(several) > 1:
         listed = ", ".join(str(each.path) for each in found[:LISTED_MAX])
@@ -72,17 +79,6 @@ def _files(traces_dirs: Iterable[Path], corpus_dirs: Iterable[Path]) -> list[Pat
         with suppress(OSError):
             times[path] = path.stat().st_mtime_ns
     return sorted(times, key=lambda path: (times[path], str(path)), reverse=True)
-
-
-def _hint(name: str, saved: Sequence[SavedFailure]) -> str:
-    ids = list(dict.fromkeys(each.names[0] for each in saved if each.names))
-    close = get_close_matches(name, [known for each in saved for known in each.names], n=1, cutoff=0.5)
-    if close:
-        return f"did you mean `{close[0]}`?"
-    if not ids:
-        return "nothing is saved here: `ordeal explore` saves what it finds, and a path names any other trace"
-    more = f" and {len(ids) - LISTED_MAX} more" if len(ids) > LISTED_MAX else ""
-    return f"saved here, the newest first: {', '.join(ids[:LISTED_MAX])}{more}"
 
 
 def _read(paths: Sequence[Path]) -> Iterable[SavedFailure]:

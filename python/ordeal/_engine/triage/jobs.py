@@ -324,25 +324,23 @@ def _shrink(
     replayer: Replayer, finding: Finding, seconds: float, tick: Callable[[ShrinkProgress], None]
 ) -> ShrinkResult | None:
     """Return the smallest failing tape found; None if what should hang does not."""
-    with replayer.adapted() if finding.is_timeout else nullcontext():
-        if finding.seed is not None and not finding.improved and _resists(replayer, finding):
+    if finding.seed is not None and not finding.improved:
+        # Most seeds were shrunk before they were saved: then none of the first candidates fails.
+        shrinker = _native.Shrinker(finding.tape)
+        resists = True
+        with replayer.adapted() if finding.is_timeout else nullcontext():
+            for _ in range(64):
+                candidate = shrinker.candidate()
+                if candidate is None:
+                    break
+                if falls_into(replayer.run(candidate).bucket, finding.bucket):
+                    resists = False
+                    break
+                shrinker.refuse()
+        if resists:
             return ShrinkResult(finding.tape, 0, finished=True)
     shrink = replayer.shrink_hang if finding.is_timeout else replayer.shrink
     return shrink(finding.tape, finding.bucket, seconds, tick)
-
-
-def _resists(replayer: Replayer, finding: Finding) -> bool:
-    """Return True if the first candidates all fail to shrink it: most seeds were shrunk before they were saved."""
-    shrinker = _native.Shrinker(finding.tape)
-    # This many candidates show whether a seed was shrunk before.
-    for _ in range(64):
-        candidate = shrinker.candidate()
-        if candidate is None:
-            break
-        if falls_into(replayer.run(candidate).bucket, finding.bucket):
-            return False
-        shrinker.refuse()
-    return True
 
 
 def write_traces(productive: Sequence[tuple[Provenance, _native.Tape]]) -> Job:
