@@ -29,7 +29,11 @@ def read_json(data: bytes, where: str) -> Any:
     """
     if len(data) > INPUT_BYTES_MAX:
         raise TraceError(f"{where} is larger than {INPUT_BYTES_MAX} bytes")
-    if (count := _count_values(data)) > VALUES_MAX:
+    count = sum(map(data.count, _BETWEEN_VALUES))  # at most this many values, without memory for them
+    if count > VALUES_MAX:
+        # This counted commas in strings, too.
+        count = sum(map(_STRING.sub(b"", data).count, _BETWEEN_VALUES))
+    if count > VALUES_MAX:
         raise TraceError(f"{where} holds {count} values; at most {VALUES_MAX} are read")
     try:
         return json.loads(data.decode("utf-8"), object_pairs_hook=_object)
@@ -37,13 +41,6 @@ def read_json(data: bytes, where: str) -> Any:
         raise TraceError(f"{where} is not UTF-8: {error.reason} at byte {error.start}") from error
     except ValueError as error:
         raise TraceError(f"{where} is not JSON that can be read: {error}") from error
-
-
-def _count_values(data: bytes) -> int:
-    """Return how many values the text has at most, by counting separators, without memory for the values."""
-    count = sum(map(data.count, _BETWEEN_VALUES))
-    # This counts commas in strings too, so a text that seems too large is counted again without strings.
-    return count if count <= VALUES_MAX else sum(map(_STRING.sub(b"", data).count, _BETWEEN_VALUES))
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -21,7 +21,14 @@ _TOOLS = frozenset(
 def program_threads() -> list[str]:
     """Return the sorted names of the live threads that the program started, without those of tools."""
     own = {threading.main_thread(), threading.current_thread()}
-    return sorted(thread.name for thread in threading.enumerate() if thread not in own and _is_of_program(thread))
+    return sorted(
+        thread.name
+        for thread in threading.enumerate()
+        # A thread that Python did not start belongs to C code, which handles forks itself, or to a tool.
+        if thread not in own
+        and not isinstance(thread, threading._DummyThread)
+        and _TOOLS.isdisjoint({_package(type(thread)), _package(_target(thread))})
+    )
 
 
 def has_gil() -> bool:
@@ -33,13 +40,6 @@ def threads_text(names: list[str]) -> str:
     """Return the names in words: ``the thread 'loop'``, or ``3 threads ('a', 'b', 'c')``."""
     quoted = ", ".join(repr(name) for name in names[:LISTED_MAX]) + ", ..." * (len(names) > LISTED_MAX)
     return f"the thread {quoted}" if len(names) == 1 else f"{len(names)} threads ({quoted})"
-
-
-def _is_of_program(thread: threading.Thread) -> bool:
-    # A thread that Python did not start belongs to C code, which handles forks itself, or to a tool.
-    if isinstance(thread, threading._DummyThread):
-        return False
-    return not {_package(type(thread)), _package(_target(thread))} & _TOOLS
 
 
 def _target(thread: threading.Thread) -> Any:

@@ -171,17 +171,20 @@ class OutsideWatch:
 
         def unraisablehook(args: Any) -> None:
             error: BaseException | None = args.exc_value
-            if error is not None and error is not self._violation and not _is_own(error):
-                self.warn(f"{error_line(error)} in {_name_of(args.object)}, where Python cannot raise it")
+            module = type.__dict__["__module__"].__get__(type(error))
+            is_own = str(module).partition(".")[0] == "ordeal"  # raised to end what takes too long
+            if error is not None and error is not self._violation and not is_own:
+                called = bounded_call(
+                    lambda: str(getattr(args.object, "__qualname__", "") or type_name(type(args.object))),
+                    lambda _raised: "a finaliser",
+                )
+                self.warn(f"{error_line(error)} in {called}, where Python cannot raise it")
             if unraisable_hook is not sys.__unraisablehook__ and not _is_of_pytest(unraisable_hook):
                 unraisable_hook(args)
 
         self._replace(threading, "excepthook", excepthook)
         self._replace(sys, "unraisablehook", unraisablehook)
-        self._hook_warnings()
         self.hook_asyncio()
-
-    def _hook_warnings(self) -> None:
         assert self._undo is not None
         self._undo.enter_context(warnings.catch_warnings())
         warnings.filterwarnings("always", category=ResourceWarning)
@@ -214,11 +217,6 @@ def _is_of_pytest(hook: object) -> bool:
     return str(getattr(getattr(hook, "func", hook), "__module__", "")).startswith("_pytest.")
 
 
-def _is_own(error: BaseException) -> bool:
-    """Return True if ordeal raised ``error`` to end what takes too long."""
-    return str(type.__dict__["__module__"].__get__(type(error))).partition(".")[0] == "ordeal"
-
-
 def add_outside_note(error: BaseException, text: str) -> None:
     """Note on ``error``, once, what ``outside_notes`` returns."""
     note = f"{_MARK}{text}"
@@ -242,12 +240,6 @@ def error_line(error: BaseException) -> str:
     """Return the type and the first line of the message of ``error``, the same for all objects of a kind."""
     message = error_message(error)
     return f"{type_name(type(error))}{message and ': '}{_without_address(message)}"
-
-
-def _name_of(called: object) -> str:
-    return bounded_call(
-        lambda: str(getattr(called, "__qualname__", "") or type_name(type(called))), lambda _raised: "a finaliser"
-    )
 
 
 def _without_address(text: str) -> str:

@@ -105,7 +105,13 @@ class SourceWriter:
         if writer is not None:
             return writer(value, depth + 1)
         if issubclass(kind, Enum):
-            return self._enum_member(value, depth + 1)
+            # A combination of flags may have a name that its class does not define, or none at all.
+            name, content = str(value.name), value.value
+            if name.isidentifier() and getattr(kind, name, None) is value:
+                return f"{self._named(kind)}.{name}"
+            if kind(content) is value or kind(content) == value:
+                return f"{self._named(kind)}({self.write(content, depth + 1)})"
+            raise NoSourceError("an enum value that its class does not give")
         if (
             issubclass(kind, type)
             or kind is type(_sized)
@@ -140,7 +146,11 @@ class SourceWriter:
             return _sized(value)
         parts = re.split(f"({re.escape(root)}[/\\\\]{_RANDOM_NAME})", value)
         for place in range(1, len(parts), 2):
-            if not _is_of_this_process(parts[place]):
+            try:
+                is_older = Path(parts[place]).stat().st_ctime < _STARTED
+            except (OSError, ValueError):
+                is_older = False  # it is gone since Python started
+            if is_older:
                 return _sized(value)
         written = [
             self.folders.setdefault(part, f"folder_{len(self.folders) + 1}") if place % 2 else repr(part)
@@ -188,15 +198,6 @@ class SourceWriter:
         arguments += [self._named_arguments({name: item}, depth) for name, item in value.keywords.items()]
         return f"{self._import('functools')}.partial({', '.join(arguments)})"
 
-    def _enum_member(self, value: Enum, depth: int) -> str:
-        kind = type(value)
-        # A combination of flags may have a name that its class does not define, or none at all.
-        if str(value.name).isidentifier() and getattr(kind, str(value.name), None) is value:
-            return f"{self._named(kind)}.{value.name}"
-        if kind(value.value) is value or kind(value.value) == value:
-            return f"{self._named(kind)}({self.write(value.value, depth)})"
-        raise NoSourceError("an enum value that its class does not give")
-
     # values of other libraries
 
     def _of_numpy(self, value: Any, numpy: Any, depth: int) -> str:
@@ -228,7 +229,13 @@ class SourceWriter:
         else:
             content = {"data": value.tolist(), "dtype": str(value.dtype), "name": value.name}
             content |= {"index": value.index} if kind is pandas.Series else {}
-        if not _is_equal(kind(**content), value):
+        again = kind(**content)
+        if hasattr(again, "equals"):
+            is_equal = again.equals(value)
+        else:
+            is_equal = again == value and again.tzinfo is value.tzinfo
+        dtypes = [str(getattr(each, "dtypes", getattr(each, "dtype", ""))) for each in (again, value)]
+        if not is_equal or dtypes[0] != dtypes[1] or type(again) is not kind:
             raise NoSourceError(f"a {kind.__name__} that is not made of Python's values")
         return f"{self._import('pandas')}.{kind.__name__}({self._named_arguments(content, depth)})"
 
@@ -275,24 +282,19 @@ def _content(value: Any) -> dict[str, Any] | None:
     if issubclass(kind, tuple) and hasattr(kind, "_fields") and not hasattr(value, "__dict__"):
         return {name: getattr(value, name) for name in kind._fields}
     if "__dataclass_params__" in kind.__dict__:
-        return _dataclass_content(value)
+        # One whose constructor sets exactly its fields.
+        plain = kind.__dataclass_params__.init and not hasattr(kind, "__post_init__")
+        if not plain or not all(field.init for field in fields(value)):
+            raise NoSourceError(f"a {kind.__name__} cannot be written as source")
+        names = [field.name for field in fields(value)]
+        if set(getattr(value, "__dict__", names)) != set(names):
+            raise NoSourceError(f"a {kind.__name__} with attributes beyond its fields")
+        return {name: getattr(value, name) for name in names}
     kept = _kept_arguments(kind)
     held = getattr(value, "__dict__", None)
     if kept is None or (held is not None and set(held) != set(kept.values())):
         return None
     return {name: getattr(value, attribute) for name, attribute in kept.items()}
-
-
-def _dataclass_content(value: Any) -> dict[str, Any]:
-    """Return the fields of a dataclass whose constructor sets exactly these."""
-    kind = type(value)
-    plain = kind.__dataclass_params__.init and not hasattr(kind, "__post_init__")
-    if not plain or not all(field.init for field in fields(value)):
-        raise NoSourceError(f"a {kind.__name__} cannot be written as source")
-    names = [field.name for field in fields(value)]
-    if set(getattr(value, "__dict__", names)) != set(names):
-        raise NoSourceError(f"a {kind.__name__} with attributes beyond its fields")
-    return {name: getattr(value, name) for name in names}
 
 
 def _kept_arguments(kind: Any) -> dict[str, str] | None:
@@ -336,20 +338,6 @@ def _reduced(value: Any) -> tuple[Any, Iterable[Any]]:
     if items is not None:
         arguments = [list(items), *arguments[1:]]
     return call, arguments if pairs is None else [*arguments, dict(pairs)]
-
-
-def _is_equal(one: Any, other: Any) -> bool:
-    equal = one.equals(other) if hasattr(one, "equals") else one == other and one.tzinfo is other.tzinfo
-    dtypes = [str(getattr(each, "dtypes", getattr(each, "dtype", ""))) for each in (one, other)]
-    return bool(equal) and dtypes[0] == dtypes[1] and type(one) is type(other)
-
-
-def _is_of_this_process(path: str) -> bool:
-    """Return True if a path below the folder for temporary files came to be, or was gone, since Python started."""
-    try:
-        return Path(path).stat().st_ctime >= _STARTED
-    except (OSError, ValueError):
-        return True
 
 
 def _loaded(module: str, name: str) -> Any:

@@ -165,7 +165,10 @@ class Trace:
             "steps": [
                 {
                     **_step_content(step),
-                    "params": _params_record(step),
+                    # Arguments are texts. A swarm configuration has none: it has lists of names and weights.
+                    "params": dict(step.params)
+                    if step.kind == SWARM
+                    else step.text or {name: repr(value) for name, value in step.params.items()},
                     "active_faults": list(step.active_faults),
                     "draws": list(step.draws),
                 }
@@ -191,7 +194,16 @@ class Trace:
         Raises:
             TraceError: a field is missing, unknown, or has the wrong type, or the checksum does not fit.
         """
-        _check_frame(record, where)
+        head = checked(record, _Head, where)
+        if head.format != FORMAT:
+            raise TraceError(f"{where} is not a trace of ordeal: its format is {head.format!r:.100}")
+        if head.version != VERSION:
+            raise TraceError(
+                f"{where} has version {head.version}; this ordeal reads version {VERSION}",
+                hint="read it with the ordeal that wrote it: the file names its version",
+            )
+        if head.checksum != _checksum(record):
+            raise TraceError(f"{where} is damaged: its checksum does not fit its content")
         content = checked(record, _OwnTrace, where)
         failure = content.failure
         return cls(
@@ -299,7 +311,15 @@ class Trace:
         if target.name.startswith(LINE) and not os.path.isfile(target):  # noqa: PTH113 - for any length
             return cls._of_line(target.name)
         try:
-            data = _unpacked(read_regular(target, INPUT_BYTES_MAX), target.suffix)
+            data = read_regular(target, INPUT_BYTES_MAX)
+            # At most a little more than is accepted is unpacked.
+            if target.suffix == ".gz":
+                # Added to zlib's window size, this means a gzip file with header and checksum.
+                data = _inflate(data, zlib.MAX_WBITS | 16, "the gzip file")
+            elif target.suffix == ".zip":
+                data = _of_archive(data)
+            elif target.suffix == ".zst":
+                data = _native.decompress(data, INPUT_BYTES_MAX + 1)
         except OSError as error:
             raise TraceError(
                 f"cannot read trace {target}: {error.strerror or error}",
@@ -312,16 +332,6 @@ class Trace:
         except TraceError as error:
             error.hint = error.hint or _DAMAGED
             raise
-
-
-def _unpacked(data: bytes, suffix: str) -> bytes:
-    """Unpack a file of this suffix, at most a little more than is accepted."""
-    if suffix == ".gz":
-        # Added to zlib's window size, this means a gzip file with header and checksum.
-        return _inflate(data, zlib.MAX_WBITS | 16, "the gzip file")
-    if suffix == ".zip":
-        return _of_archive(data)
-    return _native.decompress(data, INPUT_BYTES_MAX + 1) if suffix == ".zst" else data
 
 
 def _of_archive(packed: bytes) -> bytes:
@@ -346,20 +356,6 @@ def _inflate(packed: bytes, wbits: int, name: str) -> bytes:
     return data
 
 
-def _check_frame(record: Any, where: str) -> None:
-    """Check that this is a trace of ordeal, of a known version, and undamaged."""
-    head = checked(record, _Head, where)
-    if head.format != FORMAT:
-        raise TraceError(f"{where} is not a trace of ordeal: its format is {head.format!r:.100}")
-    if head.version != VERSION:
-        raise TraceError(
-            f"{where} has version {head.version}; this ordeal reads version {VERSION}",
-            hint="read it with the ordeal that wrote it: the file names its version",
-        )
-    if head.checksum != _checksum(record):
-        raise TraceError(f"{where} is damaged: its checksum does not fit its content")
-
-
 def write_atomically(target: Path, data: bytes) -> None:
     """Write a file completely or not at all, even if the machine goes down meanwhile.
 
@@ -381,8 +377,10 @@ def write_atomically(target: Path, data: bytes) -> None:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        # The mode that programs usually request for a new file.
-        Path(name).chmod(0o666 & ~_umask())
+        # The mode that programs usually request for a new file; that of a temporary file is stricter.
+        mask = os.umask(0o077)
+        os.umask(mask)
+        Path(name).chmod(0o666 & ~mask)
         Path(name).replace(target)
     except BaseException:
         Path(name).unlink(missing_ok=True)
@@ -413,13 +411,6 @@ def _opened_device(target: Path) -> int | None:
     return descriptor
 
 
-def _umask() -> int:
-    """Return the user's umask: a temporary file is readable by its owner alone."""
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return mask
-
-
 def _canonical(content: Any) -> bytes:
     return json.dumps(content, sort_keys=True, separators=(",", ":")).encode()
 
@@ -432,13 +423,6 @@ def _step_content(step: TraceStep) -> dict[str, Any]:
     """Return what happens in a step, as far as its choices show it."""
     choices = {name: [encode_choice(choice) for choice in choices] for name, choices in step.choices.items()}
     return {"kind": step.kind, "name": step.name, "choices": choices}
-
-
-def _params_record(step: TraceStep) -> dict[str, Any]:
-    """Return the arguments as text. A swarm configuration has none: it has lists of names and weights."""
-    if step.kind == SWARM:
-        return dict(step.params)
-    return step.text or {name: repr(value) for name, value in step.params.items()}
 
 
 class _Head(Record, kw_only=True):
@@ -553,8 +537,10 @@ def decode_choice(value: Any, where: str) -> ChoiceValue:
     try:
         if isinstance(value, dict) and len(value) == 1:
             (kind, content), *_ = value.items()
+            if kind == "float" and "0x" in content:
+                return float.fromhex(content)
             if kind == "float":
-                return _decode_float(content)
+                return float(struct.unpack(">d", bytes.fromhex(content))[0])
             if kind == "integer":
                 return int(content, 16)
             if kind == "bytes":
@@ -564,13 +550,6 @@ def decode_choice(value: Any, where: str) -> ChoiceValue:
     except (ValueError, TypeError, OverflowError, struct.error) as error:
         raise TraceError(f"{where}: {value!r:.100} is not a choice: {error}") from error
     raise TraceError(f"{where}: {value!r:.100} is not a choice")
-
-
-def _decode_float(content: str) -> float:
-    if "0x" in content:
-        return float.fromhex(content)
-    (value,) = struct.unpack(">d", bytes.fromhex(content))
-    return float(value)
 
 
 def step_text(step: TraceStep) -> str:

@@ -235,7 +235,8 @@ def readable(error: BaseException) -> BaseException:
     All readers of an error read the result. Only a class that defines one of these names itself is asked.
     """
     kind = type(error)
-    if not _defines_what_is_read(kind):
+    bases: tuple[type, ...] = _mro_of(kind)
+    if all(map(_READ_OR_ASKED.isdisjoint, map(_dict_of, bases[: bases.index(BaseException)]))):
         return error
     problem = bounded_call(lambda: _unreadable(error), lambda raised: f"reading it {_why(raised)}")
     if not problem:
@@ -243,11 +244,6 @@ def readable(error: BaseException) -> BaseException:
     name = type_name(kind)
     made = remote_error(name, f"raised {name}; its details could not be read ({problem})")
     return made.with_traceback(traceback_of(error))
-
-
-def _defines_what_is_read(kind: type) -> bool:
-    bases: tuple[type, ...] = _mro_of(kind)
-    return not all(map(_READ_OR_ASKED.isdisjoint, map(_dict_of, bases[: bases.index(BaseException)])))
 
 
 def _unreadable(error: BaseException) -> str:

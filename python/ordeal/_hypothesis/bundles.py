@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -44,7 +44,17 @@ def add_to_bundles(machine: RuleBasedStateMachine, rule: Rule, result: Any) -> l
     # Not isinstance(): MultipleResults has an abstract base, which makes the check ten times as slow.
     results = result.values if type(result) is MultipleResults else (result,)
     if routes_results(type(machine)):
-        return [_routed(machine, rule, results)]
+        # It puts the results where it wants them.
+        known = len(machine.names_list)
+        add_all = getattr(machine, "_add_results_to_targets", None)
+        if add_all is not None:
+            add_all(rule.targets, list(results))
+        else:
+            # Older versions add one result.
+            add: Callable[[Any, Any], None] = getattr(machine, _ADD_ONE)
+            for each in results:
+                add(rule.targets, each)
+        return [list(machine.names_list[known:])]
     counters = machine.names_counters
     names = []
     for target in rule.targets:
@@ -57,20 +67,6 @@ def add_to_bundles(machine: RuleBasedStateMachine, rule: Rule, result: Any) -> l
         bundle += map(VarReference, added)
         names.append(added)
     return names
-
-
-def _routed(machine: RuleBasedStateMachine, rule: Rule, results: Sequence[Any]) -> list[str]:
-    """Let ``machine`` put ``results`` where it wants them; return the names that it gave."""
-    known = len(machine.names_list)
-    add_all = getattr(machine, "_add_results_to_targets", None)
-    if add_all is not None:
-        add_all(rule.targets, list(results))
-    else:
-        # Older versions add one result.
-        add: Callable[[Any, Any], None] = getattr(machine, _ADD_ONE)
-        for each in results:
-            add(rule.targets, each)
-    return list(machine.names_list[known:])
 
 
 class BundleState(msgspec.Struct, frozen=True):

@@ -24,20 +24,18 @@ def make_character_tables(strategies: Iterable[SearchStrategy[Any]]) -> None:
     A text inside of ``@st.composite`` or ``st.data()`` is drawn in the middle of a step. That step would be ended as a
     hang, and so would each later one: the tables would never be finished.
     """
-    if any(map(_is_open, strategies)) and not _are_there():
-        load_character_tables()
+    if not any(map(_is_open, strategies)):
+        return
+    with _early():
+        file = private("hypothesis.internal.charmap:charmap_file", None)
+        if file is None or not any(file().parent.glob(f"codec-*{_CODEC}.json.gz")):
+            st.text().validate()
 
 
 def load_character_tables() -> None:
     """Make the tables, or read them, before a program cannot see the real files any more."""
     with _early():
         st.text().validate()
-
-
-def _are_there() -> bool:
-    with _early():
-        file = private("hypothesis.internal.charmap:charmap_file", None)
-        return file is not None and any(file().parent.glob(f"codec-*{_CODEC}.json.gz"))
 
 
 @contextmanager
@@ -55,18 +53,12 @@ def _is_open(strategy: SearchStrategy[Any]) -> bool:
         plain = unwrap(left.pop())
         if type(plain).__name__ in _OPEN:
             return True
-        if id(plain) not in seen:
-            seen[id(plain)] = plain
-            left += _parts(list(vars(plain).values()))
+        if id(plain) in seen:
+            continue
+        seen[id(plain)] = plain
+        # The strategies among its attributes, and in its tuples, lists and tables.
+        for value in list(vars(plain).values()):
+            parts = list(value) if type(value) in (tuple, list) else [value]
+            parts = list(value.values()) if type(value) is dict else parts
+            left += [each for each in parts if isinstance(each, SearchStrategy)]
     return False
-
-
-def _parts(values: Iterable[Any]) -> Iterator[SearchStrategy[Any]]:
-    """Yield the strategies among the attributes of one, and in its tuples, lists and tables."""
-    for value in values:
-        if isinstance(value, SearchStrategy):
-            yield value
-        elif type(value) in (tuple, list):
-            yield from (each for each in value if isinstance(each, SearchStrategy))
-        elif type(value) is dict:
-            yield from (each for each in value.values() if isinstance(each, SearchStrategy))

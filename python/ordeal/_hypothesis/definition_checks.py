@@ -32,6 +32,15 @@ _HOOKS = (
     "clone_checkpoint_state",
     "restore_checkpoint_state",
 )
+#: What the decorators return before they are applied.
+_UNAPPLIED = frozenset(
+    {
+        "rule.<locals>.accept",
+        "initialize.<locals>.accept",
+        "invariant.<locals>.accept",
+        "precondition.<locals>.decorator",
+    }
+)
 _COROUTINE_HINT = "write a plain `def`; what must be awaited belongs in a rule, which may be `async def`"
 
 
@@ -234,30 +243,19 @@ def _check_decorators(cls: type) -> None:
         if base.__module__ == _HOME:
             return
         for name, member in vars(base).items():
-            if type(member) is FunctionType and _is_unapplied(member):
-                raise _unapplied(base, name, member.__qualname__.partition(".")[0])
-
-
-def _is_unapplied(function: FunctionType) -> bool:
-    """Return True if ``function`` is a decorator that was not applied: it was called one time too few."""
-    return function.__module__ == _HOME and function.__qualname__ in (
-        "rule.<locals>.accept",
-        "initialize.<locals>.accept",
-        "invariant.<locals>.accept",
-        "precondition.<locals>.decorator",
-    )
-
-
-def _unapplied(cls: type, name: str, decorator: str) -> MachineError:
-    if decorator == "precondition":
-        return MachineError(
-            f"`@precondition` got {cls.__name__}.{name} in place of a condition",
-            hint=f"write `@precondition(lambda self: ...)` above `def {name}(self):`",
-        )
-    return MachineError(
-        f"{cls.__name__}.{name} is a decorator that decorates nothing",
-        hint=f"write `@{decorator}(...)` on the line above `def {name}(self):`",
-    )
+            # A decorator that was not applied: it was called one time too few.
+            if type(member) is not FunctionType or member.__module__ != _HOME or member.__qualname__ not in _UNAPPLIED:
+                continue
+            decorator = member.__qualname__.partition(".")[0]
+            if decorator == "precondition":
+                raise MachineError(
+                    f"`@precondition` got {base.__name__}.{name} in place of a condition",
+                    hint=f"write `@precondition(lambda self: ...)` above `def {name}(self):`",
+                )
+            raise MachineError(
+                f"{base.__name__}.{name} is a decorator that decorates nothing",
+                hint=f"write `@{decorator}(...)` on the line above `def {name}(self):`",
+            )
 
 
 #: Python's message for a decorator written without its parentheses.

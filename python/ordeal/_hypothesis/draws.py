@@ -42,7 +42,8 @@ def _draw_plain(plain: Any, kind: str) -> Draw | None:
         value = plain.elements[0]
         return lambda _run: value
     if kind == "SampledFromStrategy" and not plain._transformations:
-        return _draw_sampled(tuple(plain.elements))
+        elements, size = tuple(plain.elements), len(plain.elements)
+        return lambda run: elements[run.source.position(size)]
     if kind == "Bundle" and not getattr(plain, "_transformations", ()):
         return _draw_bundle(plain.name, plain.consume)
     return None
@@ -82,11 +83,6 @@ def _made_alike(strategy: SearchStrategy[Any]) -> Any:
 
 
 _native.set_compiler_hooks(_compile, _audit, _made_alike)
-
-
-def _draw_sampled(elements: tuple[Any, ...]) -> Draw:
-    size = len(elements)
-    return lambda run: elements[run.source.position(size)]
 
 
 def _draw_bundle(name: str, consume: bool) -> Draw:

@@ -199,7 +199,15 @@ def _read_rule(
     arguments = []
     generic = False
     for name, strategy in strategies.items():
-        _check_strategy(rule.function.__name__, name, strategy)
+        argument = f"argument {name!r} of rule {rule.function.__name__!r}"
+        try:
+            strategy.validate()
+        except InvalidArgument as error:
+            raise InvalidDefinition(f"{argument} has no valid strategy: {error}") from error
+        except Exception as error:  # a strategy may call functions of the user's, such as that of deferred()
+            raise InvalidDefinition(f"the strategy of {argument} raised {describe_error(error)}") from error
+        if strategy.is_empty:
+            raise InvalidDefinition(f"{argument} can have no value: its strategy is {strategy!r}")
         draw, goes_through_hypothesis = compile_argument(strategy)
         generic = generic or goes_through_hypothesis
         arguments.append(Argument(name, names.setdefault(name, len(names)), draw, strategy))
@@ -232,20 +240,6 @@ def _one_is_filled(strategy: SearchStrategy[Any]) -> Callable[[Any], bool] | Non
     if not names or len(names) < len(branches):
         return None
     return lambda machine: any(map(machine.bundles.get, names))
-
-
-def _check_strategy(rule: str, argument: str, strategy: SearchStrategy[Any]) -> None:
-    try:
-        strategy.validate()
-    except InvalidArgument as error:
-        raise InvalidDefinition(f"argument {argument!r} of rule {rule!r} has no valid strategy: {error}") from error
-    except Exception as error:  # a strategy may call functions of the user's, such as that of deferred()
-        message = f"the strategy of argument {argument!r} of rule {rule!r} raised {describe_error(error)}"
-        raise InvalidDefinition(message) from error
-    if strategy.is_empty:
-        raise InvalidDefinition(
-            f"argument {argument!r} of rule {rule!r} can have no value: its strategy is {strategy!r}"
-        )
 
 
 def _check_names(cls: type[RuleBasedStateMachine], members: Iterable[Any]) -> None:

@@ -116,7 +116,13 @@ class TapeDraws:
             if weights is None or not source.live:
                 return source.integer(min_value, max_value, shrink_towards)
             return self._weighted(weights, min_value, max_value, shrink_towards)
-        return self._huge_integer(min_value, max_value, shrink_towards)
+        if all(bound is None or is_int64(bound) for bound in (min_value, max_value)) and is_int64(shrink_towards):
+            return int(source.open_integer(min_value, max_value, shrink_towards))
+        if min_value is not None and max_value is not None and min_value >= -WIDE_MAX and max_value <= WIDE_MAX:
+            return int(source.wide_integer(min_value, max_value, _nearest(shrink_towards, min_value, max_value)))
+        value = self._boundless(min_value, max_value, shrink_towards)
+        source.put(value)
+        return value
 
     def _weighted(self, weights: dict[int, float], low: int, high: int, toward: int) -> int:
         source = self._source
@@ -131,16 +137,6 @@ class TapeDraws:
                 source.put(value)
                 return value
         return source.integer(low, high, toward)
-
-    def _huge_integer(self, low: int | None, high: int | None, toward: int) -> int:
-        source = self._source
-        if all(bound is None or is_int64(bound) for bound in (low, high)) and is_int64(toward):
-            return int(source.open_integer(low, high, toward))
-        if low is not None and high is not None and low >= -WIDE_MAX and high <= WIDE_MAX:
-            return int(source.wide_integer(low, high, _nearest(toward, low, high)))
-        value = self._boundless(low, high, toward)
-        source.put(value)
-        return value
 
     def _boundless(self, low: int | None, high: int | None, toward: int) -> int:
         """Draw an integer whose bounds are beyond 128 bits, or beyond 64 with one missing."""
@@ -157,13 +153,9 @@ class TapeDraws:
             return given
         if given is not None:
             source.misalign()
-        if source.live:
-            return self._draw_boundless(low, high)
-        return _nearest(given, low, high) if isinstance(given, int) else simplest
-
-    def _draw_boundless(self, low: int | None, high: int | None) -> int:
-        """Draw a magnitude above the nearer bound, or between both bounds an offset with a random number of bits."""
-        source = self._source
+        if not source.live:
+            return _nearest(given, low, high) if isinstance(given, int) else simplest
+        # A magnitude above the nearer bound, or between both bounds an offset with a random number of bits.
         if low is not None and high is not None:
             span = high - low
             bits = 0

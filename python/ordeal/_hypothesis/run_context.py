@@ -168,19 +168,8 @@ class RunContext:
     @property
     def data(self) -> TapeData:
         """Hypothesis' record of the run, for strategies that are not compiled. Made on first use."""
-        return self._data if self._data is not None else self._make_data()
-
-    @property
-    def has_overrun(self) -> bool:
-        """Whether the run has drawn more than Hypothesis allows."""
-        return self._data is not None and self._data.has_overrun
-
-    @property
-    def has_emptied(self) -> bool:
-        """Whether the run has drawn from an empty bundle."""
-        return any(str(value).startswith(_EMPTY_BUNDLE) for value in self.events.values())
-
-    def _make_data(self) -> TapeData:
+        if self._data is not None:
+            return self._data
         source = self.source
         provider = TapeProvider(source) if isinstance(source, NativeSource) else source.provider()
         self._data = data = TapeData(provider, None if self.records else self.draw_context)
@@ -191,6 +180,16 @@ class RunContext:
         if self.machine is not None:
             self.use_machine(self.machine)
         return data
+
+    @property
+    def has_overrun(self) -> bool:
+        """Whether the run has drawn more than Hypothesis allows."""
+        return self._data is not None and self._data.has_overrun
+
+    @property
+    def has_emptied(self) -> bool:
+        """Whether the run has drawn from an empty bundle."""
+        return any(str(value).startswith(_EMPTY_BUNDLE) for value in self.events.values())
 
     def use_machine(self, machine: RuleBasedStateMachine) -> None:
         """Make ``machine`` the runner of this run, as ``st.runner()`` and bundles see it."""

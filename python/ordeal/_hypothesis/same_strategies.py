@@ -97,7 +97,9 @@ class _Keys:
             return kind, value.hex()
         key = _PARTS.get(kind) or _STRATEGIES.get(kind_of(value))
         if key is None:
-            if isinstance(value, type) or kind is BuiltinFunctionType or _is_dtype(kind):
+            numpy = sys.modules.get("numpy")
+            is_dtype = numpy is not None and issubclass(kind, numpy.dtype)
+            if isinstance(value, type) or kind is BuiltinFunctionType or is_dtype:
                 return kind, value
             raise _UnknownError
         if self._depth >= DEPTH_MAX:
@@ -170,11 +172,6 @@ class _Keys:
 def _are_characters(values: Any) -> bool:
     """Return True if these are texts, at most as many as an alphabet may have: they are a key as they are."""
     return type(values) in (tuple, list) and 0 < len(values) <= 256 and set(map(type, values)) == _TEXT_ALONE
-
-
-def _is_dtype(kind: type) -> bool:
-    numpy = sys.modules.get("numpy")
-    return numpy is not None and issubclass(kind, numpy.dtype)
 
 
 def _attributes(*names: str) -> Callable[[_Keys, Any], Hashable]:

@@ -63,25 +63,19 @@ def time_node(strategy: Any) -> _native.StrategyNode | None:
     if kind is datetime.date:
         end = _FIRST_OF_TIME
         return _native.calendar_node(kind, _parts(low), _parts(high), first=0, end=end, has_fold=False)
-    if not _is_none(strategy.tz_strat) or low.tzinfo is not None or high.tzinfo is not None:
+    zones = unwrap(strategy.tz_strat)
+    is_naive = kind_of(zones) == "JustStrategy" and zones.elements[0] is None and not zones._transformations
+    if not is_naive or low.tzinfo is not None or high.tzinfo is not None:
         return None
-    if kind is datetime.time:
-        first = _FIRST_OF_TIME
+    if kind is datetime.time or not getattr(strategy, "tricky_possible", False):
+        first = _FIRST_OF_TIME if kind is datetime.time else 0
         return _native.calendar_node(kind, _parts(low), _parts(high), first=first, end=len(_PARTS), has_fold=True)
-    return _datetime_node(strategy)
-
-
-def _datetime_node(strategy: Any) -> _native.StrategyNode | None:
-    low, high = _parts(strategy.min_value), _parts(strategy.max_value)
-    make = datetime.datetime
-    if not getattr(strategy, "tricky_possible", False):
-        return _native.calendar_node(make, low, high, first=0, end=len(_PARTS), has_fold=True)
     interesting, tricky_p, widths = _tricky()
     instants, nearest = interesting(None, *strategy.instant_window)
     return _native.calendar_node(
-        make,
-        low,
-        high,
+        kind,
+        _parts(low),
+        _parts(high),
         first=0,
         end=len(_PARTS),
         has_fold=True,
@@ -103,11 +97,6 @@ def _tricky() -> tuple[Any, ...]:
 
 
 _TRICKY = ("_interesting_instants", "_TRICKY_P", "_TRICKY_WIDTHS")
-
-
-def _is_none(timezones: Any) -> bool:
-    plain = unwrap(timezones)
-    return kind_of(plain) == "JustStrategy" and plain.elements[0] is None and not plain._transformations
 
 
 def _parts(moment: Any) -> tuple[int, ...]:
@@ -141,19 +130,14 @@ def array_node(strategy: Any, part: _Part, sizes: _SizesOf) -> _native.StrategyN
         return None  # the text decides about the type
     if size == 0:
         return _made(strategy, _native.tuple_node([]), _dense)
-    if fill.is_empty:
-        return _dense_node(strategy, part)
-    if strategy.unique or strategy.element_strategy.is_empty:
-        return None
-    average = min(0.9 * size, max(10, math.sqrt(size)))
-    node = _native.sparse_node(part(strategy.element_strategy), part(fill), size, sizes(0, size, average))
-    return _made(strategy, node, _sparse)
-
-
-def _dense_node(strategy: Any, part: _Part) -> _native.StrategyNode | None:
-    """Return the node of an array whose values are all drawn."""
-    size, elements = strategy.array_size, strategy.element_strategy
-    # More values are drawn one by one: a plan has a part for each.
+    elements = strategy.element_strategy
+    if not fill.is_empty:
+        if strategy.unique or elements.is_empty:
+            return None
+        average = min(0.9 * size, max(10, math.sqrt(size)))
+        node = _native.sparse_node(part(elements), part(fill), size, sizes(0, size, average))
+        return _made(strategy, node, _sparse)
+    # All values are drawn. More than these are drawn one by one: a plan has a part for each.
     if elements.is_empty or size > 4_096:
         return None
     if strategy.unique:
@@ -213,12 +197,9 @@ class Compiler:
         try:
             return self._node(strategy, depth)
         except NotCompilableError:
-            return self._generic(strategy, depth)
-
-    def _generic(self, strategy: SearchStrategy[Any], depth: int) -> Node:
-        self.is_auditable = False
-        self.height = max(self.height, depth + 1)
-        return _native.generic_node(strategy, depth)
+            self.is_auditable = False
+            self.height = max(self.height, depth + 1)
+            return _native.generic_node(strategy, depth)
 
     def _node(self, strategy: SearchStrategy[Any], depth: int) -> Node:
         strategy.validate()
@@ -319,16 +300,13 @@ def _one_of(compiler: Compiler, strategy: Any, depth: int) -> Node:
 def _text(compiler: Compiler, strategy: Any, depth: int) -> Node:
     characters = unwrap(strategy.element_strategy)
     if kind_of(characters) == "OneCharStringStrategy":
-        return _native.text_node(_alphabet(characters), strategy.min_size, _size_max(strategy.max_size))
+        alphabet = _alphabet(tuple(characters.intervals.intervals))
+        return _native.text_node(alphabet, strategy.min_size, _size_max(strategy.max_size))
     return _native.joined_node(_list(compiler, strategy, depth))
 
 
-def _alphabet(characters: Any) -> _native.Alphabet:
-    return _alphabet_of(tuple(characters.intervals.intervals))
-
-
 @cache
-def _alphabet_of(intervals: tuple[tuple[int, int], ...]) -> _native.Alphabet:
+def _alphabet(intervals: tuple[tuple[int, int], ...]) -> _native.Alphabet:
     return _native.Alphabet(list(intervals))
 
 
@@ -488,7 +466,9 @@ _MAKERS: dict[str, _Maker] = {
     "SampledFromStrategy": _sampled,
     "OneOfStrategy": _one_of,
     "TextStrategy": _text,
-    "OneCharStringStrategy": lambda _compiler, strategy, _depth: _native.text_node(_alphabet(strategy), 1, 1),
+    "OneCharStringStrategy": lambda _compiler, strategy, _depth: _native.text_node(
+        _alphabet(tuple(strategy.intervals.intervals)), 1, 1
+    ),
     "BytesStrategy": _bytes,
     "ListStrategy": _list,
     "UniqueListStrategy": _unique_list,

@@ -8,7 +8,7 @@ from typing import Any, get_type_hints
 import msgspec
 
 from ordeal.config.options import DEFAULT_PATH, SECTIONS
-from ordeal.config.table import Option, Table, keys_of
+from ordeal.config.table import Table, keys_of
 
 
 def config_schema() -> dict[str, Any]:
@@ -26,15 +26,14 @@ def _table(section: str, declared: type[Table]) -> dict[str, Any]:
     fields: Mapping[str, Mapping[str, Any]] = definitions[section]["properties"]
     table: dict[str, Any] = {
         "type": "object",
-        "properties": {key: _key(fields[option.name], option) for key, option in options.items()},
+        "properties": {},
         "additionalProperties": False,
     }
+    for key, option in options.items():
+        field = fields[option.name]
+        kinds = [kind for kind in field.get("anyOf", [field]) if kind.get("type") != "null"]
+        kept = {name: value for name, value in kinds[0].items() if name in ("type", "enum", "items")}
+        default = field.get("default")
+        shown = {"default": list(default) if isinstance(default, tuple) else default} if default is not None else {}
+        table["properties"][key] = {"description": f"Must be {option.check.expected}.", **kept, **shown}
     return {**table, "required": ["class"]} if section == "tests" else table
-
-
-def _key(field: Mapping[str, Any], option: Option) -> dict[str, Any]:
-    kinds = [kind for kind in field.get("anyOf", [field]) if kind.get("type") != "null"]
-    kept = {name: value for name, value in kinds[0].items() if name in ("type", "enum", "items")}
-    default = field.get("default")
-    shown = {"default": list(default) if isinstance(default, tuple) else default} if default is not None else {}
-    return {"description": f"Must be {option.check.expected}.", **kept, **shown}

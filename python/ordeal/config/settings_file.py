@@ -55,7 +55,15 @@ def load_config(path: str | Path = DEFAULT_PATH, *, needs_tests: bool = True) ->
     """
     source = str(path)
     document = _parse(_read(Path(path)), source)
-    _refuse_unknown_sections(document, source)
+    for name in document:
+        if name in SECTIONS:
+            continue
+        home = next((section for section, cls in SECTIONS.items() if name in keys_of(cls)), None)
+        if home is not None and not isinstance(document[name], dict):
+            header = "[[tests]]" if home == "tests" else f"[{home}]"
+            raise refusal(f"key `{name}` in {source} is outside a section", f"put it below `{header}`")
+        hint = _known_hint(name, [*SECTIONS], "sections")
+        raise refusal(f"unknown section [{name}] in {source}", hint)
     return OrdealConfig(
         explorer=_section(ExplorerConfig, _table(document, "explorer", source), "explorer", source),
         tests=_tests(document, source, needed=needs_tests),
@@ -133,33 +141,16 @@ def _parse(text: str, source: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise refusal(f"{source} is not valid TOML: {error}", _syntax_hint(text, str(error))) from None
+        hint = "look for a bracket or quote that is not closed, or a value that is not complete"
+        if found := re.search(r"at line (\d+)", str(error)):
+            # Count lines like tomllib: splitlines() would also count form feeds and other separators.
+            hint = f"line {found[1]} is: {cut(text.split('\n')[int(found[1]) - 1].strip())}"
+        raise refusal(f"{source} is not valid TOML: {error}", hint) from None
     except RecursionError:
         raise refusal(f"{source} nests brackets too deeply", "write fewer levels") from None
     except ValueError:
         # tomllib uses int(), which refuses thousands of digits.
         raise refusal(f"{source} holds a number with too many digits", "write a shorter number") from None
-
-
-def _syntax_hint(text: str, reason: str) -> str:
-    found = re.search(r"at line (\d+)", reason)
-    if found is None:
-        return "look for a bracket or quote that is not closed, or a value that is not complete"
-    # Count lines like tomllib: splitlines() would also count form feeds and other separators.
-    line = text.split("\n")[int(found[1]) - 1].strip()
-    return f"line {found[1]} is: {cut(line)}"
-
-
-def _refuse_unknown_sections(document: Mapping[str, Any], source: str) -> None:
-    for name in document:
-        if name in SECTIONS:
-            continue
-        home = next((section for section, cls in SECTIONS.items() if name in keys_of(cls)), None)
-        if home is not None and not isinstance(document[name], dict):
-            header = "[[tests]]" if home == "tests" else f"[{home}]"
-            raise refusal(f"key `{name}` in {source} is outside a section", f"put it below `{header}`")
-        hint = _known_hint(name, [*SECTIONS], "sections")
-        raise refusal(f"unknown section [{name}] in {source}", hint)
 
 
 def _known_hint(name: str, known: list[str], what: str) -> str:
@@ -181,14 +172,13 @@ def _tests(document: Mapping[str, Any], source: str, *, needed: bool) -> tuple[T
         raise refusal(f"`tests` in {source} is not a list of sections", f"write {example}, with double brackets")
     if not entries and needed:
         raise refusal(f"no [[tests]] entries in {source}", f"add {example}")
-    return tuple(_test(entry, f"tests.{number}", source) for number, entry in enumerate(entries, start=1))
-
-
-def _test(entry: Mapping[str, Any], name: str, source: str) -> TestConfig:
-    if "class" not in entry:
-        hint = 'add a line such as `class = "tests.test_chaos:MyServiceChaos"`'
-        raise refusal(f"{_place(name)} in {source} has no `class` key", hint)
-    return _section(TestConfig, entry, name, source)
+    tests = []
+    for number, entry in enumerate(entries, start=1):
+        if "class" not in entry:
+            hint = 'add a line such as `class = "tests.test_chaos:MyServiceChaos"`'
+            raise refusal(f"{_place(f'tests.{number}')} in {source} has no `class` key", hint)
+        tests.append(_section(TestConfig, entry, f"tests.{number}", source))
+    return tuple(tests)
 
 
 def _place(name: str) -> str:

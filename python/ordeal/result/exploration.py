@@ -269,13 +269,20 @@ def remark_lines(result: ExplorationResult) -> list[str]:
 
 def summary_text(result: ExplorationResult) -> str:
     """Return the summary of one result, as ``ExplorationResult.summary`` shows it."""
+    failures = inconclusive_lines(result) or [f"No {'other ' if result.known else ''}failures found."]
+    if result.failures:
+        most = LISTED_MAX // 2  # each takes some lines
+        shown = chain.from_iterable(failure_details(failure) for failure in result.failures[:most])
+        failures = [f"Failures found: {len(result.failures)}", *indented(shown, 2)]
+        if len(result.failures) > most:
+            failures.append(f"  ... and {len(result.failures) - most} more")
     lines = [
         f"Exploration: {run_figures(result)}",
         *(f"Coverage: {figures}" for figures in coverage_figures(result)),
         *discovery_lines(result.discovery),
         *([f"Swarm: {one_line(result.swarm_summary)}"] if result.swarm_summary else []),
         *run_kind_lines(result.run_kinds),
-        *_summary_failures(result),
+        *failures,
         *known_lines(result.known),
         *explored_properties(result.properties, result.reliability_cells),
         *coverage_lines(result),
@@ -305,18 +312,6 @@ def inconclusive_lines(result: ExplorationResult) -> list[str]:
     if result.failures or result.inconclusive is None:
         return []
     return [f"Inconclusive: {one_line(str(result.inconclusive), limit=2 * LINE_CHARS_MAX)}"]
-
-
-def _summary_failures(result: ExplorationResult) -> list[str]:
-    failures = result.failures
-    if not failures:
-        return inconclusive_lines(result) or [f"No {'other ' if result.known else ''}failures found."]
-    most = LISTED_MAX // 2  # each takes some lines
-    shown = chain.from_iterable(failure_details(failure) for failure in failures[:most])
-    lines = [f"Failures found: {len(failures)}", *indented(shown, 2)]
-    if len(failures) > most:
-        lines.append(f"  ... and {len(failures) - most} more")
-    return lines
 
 
 def run_kind_lines(kinds: Mapping[str, Mapping[str, int]]) -> list[str]:

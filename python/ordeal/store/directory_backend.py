@@ -81,13 +81,13 @@ class DirectoryBackend(Backend, Records):
 
     @override
     def read(self, spans: Sequence[Span]) -> list[bytes | Unreadable]:
-        return [self._read(span) for span in spans]
-
-    def _read(self, span: Span) -> bytes | Unreadable:
-        try:
-            return read_regular(self._path(span.token), span.size, span.offset)[: span.size]
-        except OSError as error:
-            return Unreadable(error.strerror or str(error))
+        found: list[bytes | Unreadable] = []
+        for span in spans:
+            try:
+                found.append(read_regular(self._path(span.token), span.size, span.offset)[: span.size])
+            except OSError as error:
+                found.append(Unreadable(error.strerror or str(error)))
+        return found
 
     @override
     def write(self, token: str, offset: int, data: bytes) -> None:

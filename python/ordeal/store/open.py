@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
-from urllib.parse import SplitResult, unquote, urlsplit
+from urllib.parse import unquote, urlsplit
 
 from ordeal._base.formatting import one_line
 from ordeal._base.limits import ITEMS_MAX
@@ -64,9 +64,14 @@ def _opened(url: str, digest: str, *, makes: bool = True) -> DirectoryBackend | 
     """Return the backend of a namespace, made if it is a missing folder and ``makes`` is true."""
     scheme, separator, rest = url.partition("://")
     if scheme == "dir" and separator:
-        return DirectoryBackend(_folder(url, rest) / digest, makes=makes)
+        if not rest:
+            hint = "write for example `dir:///mnt/shared/ordeal`"
+            raise StoreError(f"the store {shown_address(url)} names no folder", hint=hint)
+        if "\0" in rest:
+            raise StoreError(f"the store {shown_address(url)} has a NUL character in its path", hint=_ADDRESSES)
+        return DirectoryBackend(Path(rest).expanduser() / digest, makes=makes)
     if scheme == "redis" and separator:
-        return _redis(url, _split(url), digest)
+        return _redis(url, digest)
     raise StoreError(f"the store {shown_address(url)} has an unknown kind of address", hint=_ADDRESSES)
 
 
@@ -88,17 +93,7 @@ def open_readers(url: str) -> Iterator[Store]:
         yield Store(_opened(url, name, makes=False))
 
 
-def _folder(url: str, path: str) -> Path:
-    if not path:
-        raise StoreError(
-            f"the store {shown_address(url)} names no folder", hint="write for example `dir:///mnt/shared/ordeal`"
-        )
-    if "\0" in path:
-        raise StoreError(f"the store {shown_address(url)} has a NUL character in its path", hint=_ADDRESSES)
-    return Path(path).expanduser()
-
-
-def _split(url: str) -> SplitResult:
+def _redis(url: str, digest: str) -> RedisBackend:
     try:
         parts = urlsplit(url)
         # Read here, because it is only checked when read.
@@ -111,10 +106,6 @@ def _split(url: str) -> SplitResult:
         )
     if parts.query or parts.fragment:
         raise StoreError(f"the store {shown_address(url)} has unknown parts after its database", hint=_ADDRESSES)
-    return parts
-
-
-def _redis(url: str, parts: SplitResult, digest: str) -> RedisBackend:
     database = parts.path.removeprefix("/") or "0"
     if not re.fullmatch(r"[0-9]{1,4}", database):
         raise StoreError(
@@ -131,7 +122,7 @@ def _redis(url: str, parts: SplitResult, digest: str) -> RedisBackend:
         ) from error
     return cast("Callable[..., RedisBackend]", connect)(
         parts.hostname,
-        parts.port or 6379,
+        port or 6379,
         int(database),
         username=unquote(parts.username) if parts.username else None,
         password=unquote(parts.password) if parts.password else None,

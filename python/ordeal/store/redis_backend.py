@@ -79,7 +79,12 @@ class RedisBackend(Backend, Records):
                 client.set_retry(Retry(NoBackoff(), 1))
         except UnreachableError as error:
             backend.close()
-            if why := _refusal(error.__cause__, has_password=password is not None):
+            cause, why = error.__cause__, ""
+            if isinstance(cause, redis.AuthenticationError):
+                why = "refuses the password" if password is not None else "asks for a password"
+            elif str(cause).startswith(("NOAUTH", "HELLO must be called")):  # a missing password has several wordings
+                why = "asks for a password"
+            if why:
                 hint = "write `redis://:PASSWORD@HOST:6379/0`, with a user before the colon if there is one; in the "
                 hint += "environment variable ORDEAL_STORE nobody else sees it"
                 raise StoreError(f"the store {place} {why}", hint=hint) from error
@@ -223,13 +228,6 @@ def _executed(pipeline: Any) -> list[Any]:
 
 def _group(name: str) -> str:
     return f"ordeal:fleet:{name}"
-
-
-def _refusal(error: BaseException | None, *, has_password: bool) -> str:
-    """Return how a server refused this user, empty if it did not. A missing password has several wordings."""
-    if isinstance(error, redis.AuthenticationError):
-        return "refuses the password" if has_password else "asks for a password"
-    return "asks for a password" if str(error).startswith(("NOAUTH", "HELLO must be called")) else ""
 
 
 def _said(answer: object) -> str:

@@ -34,12 +34,8 @@ HEADER = MAGIC + _VERSION.pack(VERSION)
 
 def framed(record: bytes) -> bytes:
     """Return ``record`` with its frame."""
-    frame = _FRAME.pack(len(record), _checksum(record))
+    frame = _FRAME.pack(len(record), hashlib.blake2b(record, digest_size=8).digest())
     return b"".join((frame, _FRAME_CHECK.pack(zlib.crc32(frame)), record))
-
-
-def _checksum(record: bytes) -> bytes:
-    return hashlib.blake2b(record, digest_size=8).digest()
 
 
 class _DamageError(Exception):
@@ -83,7 +79,13 @@ class ShardReader:
         at = 0
         try:
             if self.offset == 0:
-                at = self._header(data)
+                if not MAGIC.startswith(data[: len(MAGIC)]):
+                    raise _DamageError("it is not a shard of ordeal")
+                if len(data) >= len(HEADER):  # otherwise it is incomplete
+                    (version,) = _VERSION.unpack_from(data, len(MAGIC))
+                    if version != VERSION:
+                        raise _DamageError(f"it has version {version}; this ordeal reads version {VERSION}")
+                    at = len(HEADER)
             if self.offset + at:
                 at = self._parts(data, at, parts)
         except _DamageError as error:
@@ -102,17 +104,6 @@ class ShardReader:
             return ""
         self._told_at = self.offset
         return self.damage
-
-    def _header(self, data: bytes) -> int:
-        """Return the size of the header, or 0 while it is incomplete."""
-        if not MAGIC.startswith(data[: len(MAGIC)]):
-            raise _DamageError("it is not a shard of ordeal")
-        if len(data) < len(HEADER):
-            return 0
-        (version,) = _VERSION.unpack_from(data, len(MAGIC))
-        if version != VERSION:
-            raise _DamageError(f"it has version {version}; this ordeal reads version {VERSION}")
-        return len(HEADER)
 
     def _parts(self, data: bytes, at: int, parts: list[tuple[int, int]]) -> int:
         """Add where each whole record from ``at`` begins, with its frame, and ends. Return where the last one ends.

@@ -78,7 +78,7 @@ class ImportQueue:
         while heap and (count_max is None or len(chosen) < count_max):
             rarity, arrival, entry_id = heap[0]
             entry = self._entries.get(entry_id)
-            if entry is not None and not _is_known(entry, known):
+            if entry is not None and not (entry.edges and known.issuperset(entry.edges)):
                 now = _rarity(entry, carriers)
                 if now > rarity:
                     heapq.heapreplace(heap, (now, arrival, entry_id))
@@ -96,10 +96,6 @@ class ImportQueue:
 
 def _size(entry: Entry) -> int:
     return len(entry.tape) + 8 * len(entry.edges)
-
-
-def _is_known(entry: Entry, known: set[int]) -> bool:
-    return bool(entry.edges) and known.issuperset(entry.edges)
 
 
 def _rarity(entry: Entry, carriers: dict[int, int]) -> int:
@@ -255,18 +251,16 @@ class Store:
         if edges and self._say(edges):
             self._carriers.update(dict.fromkeys(edges, 0))
         for report in outgoing.failures:
-            self._take_failure(structs.replace(report, bucket=bucket_text(report.bucket)))
-
-    def _take_failure(self, report: FailureReport) -> None:
-        if not self._buckets.would_learn(self._token, report):
-            return
-        # A trace is much longer than a count, and counts change often.
-        said = report if self._buckets.wants_trace(report) else structs.replace(report, trace=b"")
-        if self._say(said):
-            try:
-                self._buckets.add(self._token, report)
-            except RecordError as error:
-                self._news.refuse(f"what was to be published {error}")
+            named = structs.replace(report, bucket=bucket_text(report.bucket))
+            if not self._buckets.would_learn(self._token, named):
+                continue
+            # A trace is much longer than a count, and counts change often.
+            said = named if self._buckets.wants_trace(named) else structs.replace(named, trace=b"")
+            if self._say(said):
+                try:
+                    self._buckets.add(self._token, named)
+                except RecordError as error:
+                    self._news.refuse(f"what was to be published {error}")
 
     def _say(self, content: Content) -> bool:
         try:
