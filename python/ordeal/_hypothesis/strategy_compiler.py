@@ -52,12 +52,12 @@ _PARTS = ("year", "month", "day", "hour", "minute", "second", "microsecond")
 _FIRST_OF_TIME = 3
 
 
-def time_node(strategy: Any) -> _native.StrategyNode | None:
-    """Return the node of a strategy for dates or times without a timezone, or None."""
+def _time(_compiler: Compiler, strategy: Any, _depth: int) -> Node:
+    """Return the node of a strategy for dates or times without a timezone."""
     low, high = strategy.min_value, strategy.max_value
     kind = type(low)
     if type(high) is not kind or kind is not _KINDS[kind_of(strategy)]:
-        return None
+        raise NotCompilableError
     if kind is datetime.timedelta:
         return _native.timedelta_node(kind, _timedelta_parts(low), _timedelta_parts(high))
     if kind is datetime.date:
@@ -66,7 +66,7 @@ def time_node(strategy: Any) -> _native.StrategyNode | None:
     zones = unwrap(strategy.tz_strat)
     is_naive = kind_of(zones) == "JustStrategy" and zones.elements[0] is None and not zones._transformations
     if not is_naive or low.tzinfo is not None or high.tzinfo is not None:
-        return None
+        raise NotCompilableError
     if kind is datetime.time or not getattr(strategy, "tricky_possible", False):
         first = _FIRST_OF_TIME if kind is datetime.time else 0
         return _native.calendar_node(kind, _parts(low), _parts(high), first=first, end=len(_PARTS), has_fold=True)
@@ -119,30 +119,29 @@ _KINDS: dict[str, type] = {
 # Arrays of Hypothesis' extension for NumPy, which takes long to import: only looked at where a program has imported it
 
 
-_Part = Callable[[SearchStrategy[Any]], _native.StrategyNode]
-_SizesOf = Callable[[int, float, float], tuple[int, int | None, float]]
-
-
-def array_node(strategy: Any, part: _Part, sizes: _SizesOf) -> _native.StrategyNode | None:
-    """Return the node of an ``ArrayStrategy``, of nodes that ``part`` makes; None if there is none for such arrays."""
+def _array(compiler: Compiler, strategy: Any, depth: int) -> Node:
+    compiler.is_auditable = False  # two arrays are not compared by one value
+    if type(strategy).__module__ != "hypothesis.extra.numpy":
+        raise NotCompilableError  # arrays of another library
     size, fill = strategy.array_size, strategy.fill
     if strategy.dtype.kind in "SaU" and strategy.dtype.itemsize == 0:
-        return None  # the text decides about the type
+        raise NotCompilableError  # the text decides about the type
     if size == 0:
         return _made(strategy, _native.tuple_node([]), _dense)
     elements = strategy.element_strategy
     if not fill.is_empty:
         if strategy.unique or elements.is_empty:
-            return None
-        average = min(0.9 * size, max(10, math.sqrt(size)))
-        node = _native.sparse_node(part(elements), part(fill), size, sizes(0, size, average))
+            raise NotCompilableError
+        sizes = _sizes(0, size, min(0.9 * size, max(10, math.sqrt(size))))
+        node = _native.sparse_node(compiler.part(elements, depth), compiler.part(fill, depth), size, sizes)
         return _made(strategy, node, _sparse)
     # All values are drawn. More than these are drawn one by one: a plan has a part for each.
     if elements.is_empty or size > 4_096:
-        return None
+        raise NotCompilableError
     if strategy.unique:
-        return _made(strategy, part(st.lists(elements, min_size=size, max_size=size, unique=True)), _dense)
-    return _made(strategy, _native.tuple_node([part(elements)] * size), _dense)
+        values = st.lists(elements, min_size=size, max_size=size, unique=True)
+        return _made(strategy, compiler.part(values, depth), _dense)
+    return _made(strategy, _native.tuple_node([compiler.part(elements, depth)] * size), _dense)
 
 
 def _made(strategy: Any, node: _native.StrategyNode, make: Callable[[Any, Any, Any], None]) -> _native.StrategyNode:
@@ -439,23 +438,6 @@ def _bundle(compiler: Compiler, strategy: Any, _depth: int) -> Node:
 def _runner(compiler: Compiler, strategy: Any, depth: int) -> Node:
     compiler.is_auditable = False
     return _native.runner_node(_native.generic_node(strategy, depth - 1))
-
-
-def _time(_compiler: Compiler, strategy: Any, _depth: int) -> Node:
-    node = time_node(strategy)
-    if node is None:
-        raise NotCompilableError
-    return node
-
-
-def _array(compiler: Compiler, strategy: Any, depth: int) -> Node:
-    compiler.is_auditable = False  # two arrays are not compared by one value
-    if type(strategy).__module__ != "hypothesis.extra.numpy":
-        raise NotCompilableError  # arrays of another library
-    node = array_node(strategy, lambda each: compiler.part(each, depth), _sizes)
-    if node is None:
-        raise NotCompilableError
-    return node
 
 
 _MAKERS: dict[str, _Maker] = {

@@ -11,7 +11,7 @@ from types import TracebackType
 
 from ordeal._base.formatting import safe_lines
 from ordeal._base.trace_file import Trace
-from ordeal._engine.coverage.digests import changed_modules
+from ordeal._engine.coverage.targets import changed_modules
 from ordeal._engine.execution.bucket import traceback_text
 from ordeal._engine.execution.class_path import trust_settings
 from ordeal._engine.plain.reproduction import Reproduction, reproduce

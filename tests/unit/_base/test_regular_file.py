@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from ordeal._base.regular_file import read_regular, read_whole, source_text
-from ordeal._engine.coverage.digests import _digest
 from ordeal._engine.coverage.function_source import read_source
+from ordeal._engine.coverage.targets import _digest
 from ordeal._engine.properties.history import load_reached
 from ordeal._engine.runs.folder import EVENTS, RESULT, STATUS, read_events, read_result, read_status
 from ordeal._engine.storage.state_file import read_state

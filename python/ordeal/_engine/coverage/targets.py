@@ -1,21 +1,23 @@
-"""Finds the Python source of the target modules, whose running code guides the exploration."""
+"""The target modules, whose running code guides the exploration: their source, its digests, and which they may be."""
 
 from __future__ import annotations
 
 import difflib
+import hashlib
 import importlib
+import importlib.util
 import os
 import pkgutil
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from importlib.machinery import EXTENSION_SUFFIXES
+from importlib.machinery import EXTENSION_SUFFIXES, PathFinder
 from pathlib import Path
-from types import ModuleType
+from types import BuiltinFunctionType, FunctionType, ModuleType
 
 import msgspec
 
-from ordeal._base.regular_file import real_path
+from ordeal._base.regular_file import read_whole, real_path
 from ordeal._base.untrusted import ExitRefused
 from ordeal.errors import TargetError
 
@@ -174,3 +176,79 @@ def _not_found(name: str, missing: str) -> TargetError:
     else:
         hint = "run in the directory that holds it, or add that directory to PYTHONPATH"
     return TargetError(f"no target module named {name!r}", hint=hint)
+
+
+# -- digests: a trace holds them, so that a replay can say what has changed since
+
+
+def digest_targets(targets: Iterable[Target]) -> dict[str, str]:
+    """Return the SHA-256 of the source of each module of ``targets``, by name, without unreadable modules."""
+    digests = {}
+    for target in targets:
+        for source in target.sources():
+            digest = _digest(source.path)
+            if digest is not None:
+                digests[source.module_name] = digest
+    return digests
+
+
+def changed_modules(digests: Mapping[str, str]) -> list[str]:
+    """Return the modules of ``digests`` whose source has changed or is gone."""
+    return [name for name, digest in digests.items() if _digest(_source_of(name)) != digest]
+
+
+def _digest(path: str | None) -> str | None:
+    try:
+        return None if path is None else hashlib.sha256(read_whole(path)).hexdigest()
+    except OSError:
+        return None
+
+
+def _source_of(name: str) -> str | None:
+    """Return the file from which the module ``name`` would be imported, without importing its package."""
+    first, *rest = name.split(".")
+    try:
+        spec = importlib.util.find_spec(first)
+        for part in rest:
+            first = f"{first}.{part}"
+            locations = None if spec is None else spec.submodule_search_locations
+            spec = None if locations is None else PathFinder.find_spec(first, list(locations))
+    except (ImportError, ValueError):
+        return None
+    return None if spec is None else spec.origin
+
+
+# -- what the author of a machine may want to watch
+
+_MACHINERY = frozenset({"", "__main__", "_pytest", "_typeshed", "hypothesis", "ordeal", "pytest", "typing_extensions"})
+_INSTALL_FOLDERS = frozenset({"site-packages", "dist-packages"})
+#: Reads ``__module__`` of a class without running code of its metaclass.
+_module_of_class = type.__dict__["__module__"].__get__
+
+
+def imported_modules(cls: type) -> tuple[str, ...]:
+    """Return the modules from which ``cls``'s module has names, sorted, without the standard library and test tools.
+
+    Those of installed packages are returned only where there are no others.
+    """
+    home = sys.modules.get(cls.__module__)
+    if home is None:
+        return ()
+    names: list[object] = []
+    for value in list(vars(home).values()):
+        kind = type(value)
+        if issubclass(kind, ModuleType):
+            names.append(value.__dict__.get("__name__"))
+        elif issubclass(kind, type):
+            names.append(_module_of_class(value))
+        elif kind in (FunctionType, BuiltinFunctionType):
+            names.append(value.__module__)
+    foreign = sys.stdlib_module_names | _MACHINERY
+    texts = sorted({name for name in names if isinstance(name, str)})
+    found = [name for name in texts if name != cls.__module__ and name.partition(".")[0] not in foreign]
+    own = []
+    for name in found:
+        file = getattr(sys.modules.get(name), "__dict__", {}).get("__file__")
+        if not isinstance(file, str) or _INSTALL_FOLDERS.isdisjoint(Path(file).parts):
+            own.append(name)
+    return tuple(own or found)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import importlib.util
 import inspect
 import pkgutil
 import sys
@@ -21,9 +22,8 @@ from hypothesis.stateful import RuleBasedStateMachine
 
 from ordeal._base import untrusted
 from ordeal._base.formatting import describe_error
-from ordeal._base.machine_files import machines_nearby
+from ordeal._base.machine_files import folders_below, machines_nearby
 from ordeal._base.python_source import leads_to
-from ordeal._engine.execution.project_modules import reach_test_file
 from ordeal._hypothesis.definition_checks import hint_for_definition
 from ordeal._hypothesis.internals import skip_types
 from ordeal.config.options import DEFAULT_PATH
@@ -238,3 +238,52 @@ def _machine_factory(found: Any, path: str) -> Any:
     what = f"the class {found.__name__}" if isinstance(found, type) else f"of type {type(found).__name__}"
     hint = "name a subclass of ordeal.ChaosTest or of hypothesis.stateful.RuleBasedStateMachine"
     raise MachineError(f"`{path}` is {what}, not a rule machine", hint=hint)
+
+
+# -- test files, imported like pytest does, even if their folders are not packages
+
+
+def reach_test_file(name: str) -> None:
+    """Let an import of the module ``name`` find it, and let the module find its neighbours.
+
+    pytest imports a test file by its path from the first folder that is not a package, and has that folder on
+    ``sys.path``. So files there may import each other and may have the name of an installed module, and a class of
+    theirs, explored within pytest, has a path that begins in that folder.
+    """
+    if name in sys.modules:
+        return
+    relative = Path(*name.split(".")).with_suffix(".py")
+    root = next((Path(root) for root in sys.path if (Path(root) / relative).is_file()), None)
+    if root is not None:
+        base = (root / relative).absolute().parent
+        while (base / "__init__.py").is_file() and base != base.parent:
+            base = base.parent
+        if base != root.absolute():
+            _search(base)
+            # An installed package may hide a folder of the project, such as `tests`: let it search that folder too.
+            top = name.partition(".")[0]
+            folder = root.absolute() / top
+            if not (folder / "__init__.py").is_file():
+                # An error here also occurs in the import itself, which reports it.
+                with suppress(Exception):
+                    package = importlib.import_module(top)
+                    if str(folder) not in package.__path__:
+                        package.__path__ = [*package.__path__, str(folder)]
+    elif importlib.util.find_spec(name.partition(".")[0]) is None:
+        bases: list[Path] = []
+        with suppress(OSError):
+            below = folders_below(Path.cwd())
+            bases += [at for at in below if (at / relative).is_file() and not (at / "__init__.py").exists()]
+        # If there are several, the right one is unknown.
+        if len(bases) == 1:
+            _search(bases[0])
+
+
+def _search(folder: Path) -> None:
+    """Search ``folder`` too: after the standard library, and before installed packages."""
+    if str(folder) not in sys.path:
+        installed = (
+            place for place, root in enumerate(sys.path) if Path(root).name in ("site-packages", "dist-packages")
+        )
+        sys.path.insert(next(installed, len(sys.path)), str(folder))
+        importlib.invalidate_caches()

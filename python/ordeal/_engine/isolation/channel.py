@@ -161,20 +161,19 @@ def decode(message: bytes) -> list[Value]:
     """Decode what ``encode`` returned. Raises ChannelError for any other bytes."""
     try:
         values = _ROW.decode(message)
-        return values if _PLAIN.issuperset(map(type, values)) else list(map(_unpacked, values))
+        if _PLAIN.issuperset(map(type, values)):
+            return values
+        for place, value in enumerate(values):
+            if isinstance(value, Ext) and value.code == _WIDE:
+                values[place] = int.from_bytes(value.data, signed=True)
+            elif isinstance(value, Ext) and value.code == _TEXT:
+                values[place] = bytes(value.data).decode("utf-8", "surrogatepass")
+            elif type(value) not in _PLAIN:
+                raise ValueError(f"a {type(value).__name__} is none of the values that are sent")
+        return values
     except (ValueError, TypeError, RecursionError) as error:
         raise ChannelError(f"a message is damaged: {error}") from error
 
 
 _ROW = msgspec.msgpack.Decoder(list)
 _PLAIN = frozenset({bool, int, float, str, bytes, type(None)})
-
-
-def _unpacked(value: object) -> Value:
-    if type(value) in _PLAIN:
-        return value  # type: ignore[return-value]
-    if isinstance(value, Ext) and value.code == _WIDE:
-        return int.from_bytes(value.data, signed=True)
-    if isinstance(value, Ext) and value.code == _TEXT:
-        return bytes(value.data).decode("utf-8", "surrogatepass")
-    raise ValueError(f"a {type(value).__name__} is none of the values that are sent")

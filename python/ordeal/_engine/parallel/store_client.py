@@ -16,8 +16,7 @@ import ordeal._native as _native
 from ordeal._base.formatting import counted
 from ordeal._base.limits import ANSWER_SECONDS, GRACE_SECONDS, LOOK_SECONDS, MEBIBYTE
 from ordeal._base.regular_file import read_whole
-from ordeal._engine.coverage.digests import digest_targets
-from ordeal._engine.coverage.targets import Target
+from ordeal._engine.coverage.targets import Target, digest_targets
 from ordeal._engine.isolation.channel import Channel, ChannelError, Value
 from ordeal._engine.isolation.child import Child, Job, Limits
 from ordeal._engine.parallel.merged import MergedProgress

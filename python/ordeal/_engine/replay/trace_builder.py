@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 import ordeal._native as _native
 from ordeal._base.trace_file import SWARM, Trace, TraceStep
-from ordeal._engine.coverage.digests import digest_targets
-from ordeal._engine.coverage.targets import Target
+from ordeal._engine.coverage.targets import Target, digest_targets
 from ordeal._engine.execution.driver import Driver
 from ordeal._engine.execution.machine import source_digest
 from ordeal._engine.execution.recorder import RunRecorder

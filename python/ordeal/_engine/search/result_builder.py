@@ -10,8 +10,7 @@ import ordeal._native as _native
 from ordeal._base.formatting import counted, name_list
 from ordeal._base.trace_file import Trace
 from ordeal._engine.coverage.gaps import Gaps, find_gaps
-from ordeal._engine.coverage.imports import imported_modules
-from ordeal._engine.coverage.targets import Target, compiled_modules
+from ordeal._engine.coverage.targets import Target, compiled_modules, imported_modules
 from ordeal._engine.execution.settings import Settings, Tally
 from ordeal._engine.properties.catalog import never_reached
 from ordeal._engine.properties.watch import PropertyWatch

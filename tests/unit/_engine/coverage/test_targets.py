@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from ordeal._engine.coverage.targets import Source, Target, resolve_targets
+from ordeal._engine.coverage.targets import (
+    Source,
+    Target,
+    changed_modules,
+    digest_targets,
+    imported_modules,
+    resolve_targets,
+)
 from ordeal.errors import TargetError
+
+from ...samples.monitored import MakeModule
 
 Write = Callable[..., Path]
 
@@ -158,3 +169,63 @@ def test_a_module_without_python_source(name: str) -> None:
     error = refused(name)
     assert error.message == f"target module {name!r} matches no Python source"
     assert error.hint is not None
+
+
+def test_every_module_of_a_target_has_a_digest(make_module: MakeModule) -> None:
+    make_module("X = 1\n", "pack.__init__")
+    make_module("Y = 2\n", "pack.inner.deep", import_it=False)
+    make_module("Z = 3\n", "single")
+    digests = digest_targets(resolve_targets(["pack", "single"]))
+    assert list(digests) == ["pack", "pack.inner.deep", "single"]
+    assert digests["single"] == hashlib.sha256(b"Z = 3\n").hexdigest()
+    assert changed_modules(digests) == []
+
+
+def test_a_module_that_changed_or_went_is_named(make_module: MakeModule, tmp_path: Path) -> None:
+    make_module("X = 1\n", "pack.__init__")
+    make_module("Y = 2\n", "pack.edited")
+    make_module("Y = 2\n", "pack.gone")
+    digests = digest_targets(resolve_targets(["pack"]))
+    (tmp_path / "pack" / "edited.py").write_text("Y = 3\n")
+    (tmp_path / "pack" / "gone.py").unlink()
+    assert changed_modules(digests) == ["pack.edited", "pack.gone"]
+
+
+def test_nothing_is_imported_to_look_a_module_up(make_module: MakeModule) -> None:
+    make_module("raise SystemExit", "loud.__init__", import_it=False)
+    make_module("raise SystemExit", "loud.inner", import_it=False)
+    digest = hashlib.sha256(b"raise SystemExit").hexdigest()
+    assert changed_modules({"loud": digest, "loud.inner": digest, "loud.other": digest}) == ["loud.other"]
+    assert "loud" not in sys.modules
+
+
+def test_modules_classes_and_functions_count(make_module: MakeModule) -> None:
+    make_module(
+        "class Account: pass\nclass Odd(type):\n    @property\n    def __module__(cls): 1 / 0\n", "bank.account"
+    )
+    make_module("def post(): pass\n", "bank.ledger")
+    source = """
+        import os, json as js
+        from collections import Counter
+        import bank.ledger
+        from bank.account import Account
+        from hypothesis import strategies as st
+        from ordeal import ChaosTest, rule
+
+        class Machine(ChaosTest):
+            @rule()
+            def go(self): ...
+    """
+    module: Any = make_module(source, "test_bank")
+    assert imported_modules(module.Machine) == ("bank", "bank.account")
+    module.Made = type("Made", (), {"__module__": "bank.made"})
+    module.Proxy = type("Proxy", (), {"__getattr__": lambda self, name: 1 / 0})()
+    assert imported_modules(module.Machine) == ("bank", "bank.account", "bank.made")
+
+
+def test_installed_packages_count_where_nothing_else_is_imported(make_module: MakeModule) -> None:
+    make_module("class Account: pass\n", "bank")
+    both: Any = make_module("from bank import Account\nfrom attrs import Attribute\nclass Machine: ...\n", "test_both")
+    assert imported_modules(both.Machine) == ("bank",)
+    one: Any = make_module("from attrs import Attribute\nclass Machine: ...\n", "test_one")
+    assert imported_modules(one.Machine) == ("attr._make",)
