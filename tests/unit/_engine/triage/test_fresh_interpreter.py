@@ -202,6 +202,8 @@ class TestReplay:
         make_module("import os\ndel os.pidfd_open\nprint('{}\\n[')", "sitecustomize", import_it=False)
         monkeypatch.setenv("PYTHONPATH", f"{tmp_path}{os.pathsep}{os.environ['PYTHONPATH']}")
         monkeypatch.delattr(os, "pidfd_open")
+        # Python 3.15 has asked once, when it imported subprocess.
+        monkeypatch.setattr(subprocess, "_CAN_USE_PIDFD_OPEN", False, raising=False)
         assert process().replay([trace, other, trace]) == [REPRODUCED, SILENT, REPRODUCED]
 
 
