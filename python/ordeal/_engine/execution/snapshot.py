@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import dis
 import importlib
 import signal
-from collections.abc import Callable, Iterator, Sequence
-from types import FunctionType, MemberDescriptorType
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
@@ -14,6 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine
 
 from ordeal._base import interrupts
 from ordeal._base.formatting import describe_error
+from ordeal._engine.execution.finalizers import touches_only_itself
 from ordeal._engine.isolation.watchdog import OutOfTime
 from ordeal._hypothesis.bundles import ENGINE_ATTRIBUTES, BundleState
 from ordeal._hypothesis.randoms import GlobalRandoms
@@ -29,6 +28,8 @@ _SIGNALS = sorted(signal.valid_signals() - {getattr(signal, "SIGALRM", signal.SI
 _NOT_COPIED = frozenset({*ENGINE_ATTRIBUTES, *BundleState.__struct_fields__})
 #: The function in C alone: the one around it makes an enum of each answer, 154 µs for all signals where this takes 1.
 _getsignal = importlib.import_module("_signal").getsignal
+
+judge_finalizers(touches_only_itself)
 
 
 class Snapshot(msgspec.Struct, frozen=True):
@@ -164,104 +165,3 @@ class _Machine:
 
 
 _MACHINE = _Machine()
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Finalizers that only set attributes of their own object. A copy of an object goes away sooner than the object. If its
-# ``__del__`` closed a file or deleted a folder, the object would lose what it still uses. One that only notes that the
-# object is closed does no harm.
-
-#: What passes values on, decides, or returns.
-_PASSIVE = frozenset(
-    {
-        "CACHE",
-        "COPY_FREE_VARS",
-        "COPY",
-        "IS_OP",
-        "JUMP_FORWARD",
-        "LOAD_COMMON_CONSTANT",
-        "LOAD_CONST",
-        "LOAD_SMALL_INT",
-        "NOP",
-        "NOT_TAKEN",
-        "POP_JUMP_IF_FALSE",
-        "POP_JUMP_IF_NONE",
-        "POP_JUMP_IF_NOT_NONE",
-        "POP_JUMP_IF_TRUE",
-        "POP_TOP",
-        "PUSH_NULL",
-        "RESUME",
-        "RETURN_CONST",
-        "RETURN_VALUE",
-        "SWAP",
-        "TO_BOOL",
-        "UNARY_NOT",
-    }
-)
-_OF_SELF = frozenset({"LOAD_ATTR", "STORE_ATTR", "DELETE_ATTR"})
-_SELF = frozenset({"LOAD_FAST", "LOAD_FAST_BORROW", "LOAD_FAST_CHECK"})
-_HOOKS = ("__getattribute__", "__setattr__", "__delattr__")
-#: What loads the method that the next call is of.
-_METHODS = frozenset({"LOAD_METHOD", "LOAD_SUPER_ATTR"})
-
-
-def touches_only_itself(cls: type) -> bool:
-    """Return True if the ``__del__`` of a class only reads and sets attributes of its object, as its code says."""
-    if any(_member(cls, hook) is not getattr(object, hook) for hook in _HOOKS) or _member(cls, "__getattr__"):
-        return False
-    return _is_harmless(cls, "__del__", None, 8)  # calls of methods are followed this deep
-
-
-def _is_harmless(cls: type, name: str, after: type | None, depth: int) -> bool:
-    """Return True if a method, found behind ``after`` in the order of classes if given, touches only its object."""
-    owner = next(_owners(cls, name, after), None)
-    method = vars(owner)[name] if owner is not None else None
-    if not isinstance(method, FunctionType) or depth == 0 or method.__code__.co_argcount != 1:
-        return False
-    code = method.__code__
-    before = ""
-    for instruction in dis.get_instructions(code):
-        kind, what = instruction.opname, instruction.argval
-        if kind in _OF_SELF:
-            # Of no other object, and called only if it is a method of the class.
-            is_call = kind == "LOAD_ATTR" and bool((instruction.arg or 0) & 1)
-            member = _member(cls, what)
-            if isinstance(member, FunctionType):
-                is_harmless = is_call and _is_harmless(cls, what, None, depth - 1)
-            else:
-                is_slot = isinstance(member, MemberDescriptorType)
-                is_harmless = not is_call and (is_slot or not hasattr(type(member), "__get__"))
-            if before not in _SELF or not is_harmless:
-                return False
-        elif kind == "LOAD_SUPER_ATTR":
-            if not (instruction.arg or 0) & 1 or not _is_harmless(cls, what, owner, depth - 1):
-                return False
-        elif kind == "LOAD_GLOBAL":
-            if what not in {"super", owner.__name__ if owner is not None else ""}:
-                return False
-        elif kind in _SELF:
-            if what != code.co_varnames[0]:
-                return False
-        elif kind == "CALL":
-            # What an attribute, a closure or a global holds may do anything. Methods are looked at as they are loaded.
-            if instruction.arg or before not in _METHODS:
-                return False
-        elif kind == "LOAD_DEREF":
-            if what != "__class__":
-                return False
-        elif kind not in _PASSIVE:
-            return False
-        before = "LOAD_METHOD" if kind == "LOAD_ATTR" and (instruction.arg or 0) & 1 else kind
-    return True
-
-
-def _member(cls: type, name: str) -> Any:
-    return next((vars(owner)[name] for owner in _owners(cls, name, None)), None)
-
-
-def _owners(cls: type, name: str, after: type | None) -> Iterator[type]:
-    order = cls.__mro__
-    yield from (owner for owner in order[order.index(after) + 1 if after else 0 :] if name in vars(owner))
-
-
-judge_finalizers(touches_only_itself)
