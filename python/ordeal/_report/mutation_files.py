@@ -5,15 +5,16 @@ from __future__ import annotations
 import importlib
 import itertools
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import ordeal._native as _native
-from ordeal._base.formatting import counted, one_line
+from ordeal._base.formatting import counted, one_line, printable
 from ordeal._report.formats.document import contained, junit_text
 from ordeal._report.formats.github import annotation, limited
 from ordeal._report.formats.md import BYTES_MAX, cell, fenced
 from ordeal._report.formats.sarif import RESULTS_MAX, location, sarif_log
+from ordeal._report.html.finding import highlighted
 from ordeal._report.html.page import render
 from ordeal._report.mutation import difference, score_text
 from ordeal._report.mutation_rates import (
@@ -62,8 +63,8 @@ def _told(verdict: Verdict) -> str:
     if verdict.route == "machine":
         note = f"; {verdict.note}" if verdict.note else ""
         return one_line(f"{counted(verdict.tests, 'trace')} ran this, nothing failed: {verdict.mutant.operator}{note}")
-    nearest = f"; nearest: {verdict.nearest}" if verdict.nearest else ""
-    return one_line(f"{counted(verdict.tests, 'test')} passed with this: {verdict.mutant.operator}{nearest}")
+    nearest = f"; the nearest is {verdict.nearest}" if verdict.nearest else ""
+    return one_line(f"{counted(verdict.tests, 'test')} ran this and passed ({verdict.mutant.operator}){nearest}")
 
 
 def _open(judgement: Judgement) -> list[Verdict]:
@@ -148,21 +149,29 @@ def mutation_markdown(sources: Sequence[Source], judgement: Judgement) -> str:
 
 
 def mutation_page(sources: Sequence[Source], judgement: Judgement) -> str:
-    """Return a self-contained page: the score, and each unnoticed mutant with its diff.
+    """Return a self-contained page: the whole source, with what nothing noticed below the line that it changes.
 
     Where machines judged, it has their tables.
     """
     score, counts = Score.of(judgement.verdicts), Counter(each.word for each in judgement.verdicts)
+    bars = {"survived": counts["survived"], "uncovered": score.uncovered, "noticed": score.detected}
+    percent = "nothing was judged" if score.percent is None else f"{score.percent} % of {score.judged} were noticed"
+    verdict = f"{counted(counts['survived'], 'mutant')} survived"
+    files = [_file(source, judgement) for source in sources]
+    _chain([each for file in files for part in file["parts"] for each in part["open"]])
     values = {
         "version": _native.__version__,
-        "head": score_text(score).strip(),
+        "title": f"{verdict} - ordeal mutate",
+        "verdict": verdict,
+        "score": percent,
+        "total": score.judged,
+        "bars": [{"word": word, "count": count} for word, count in bars.items() if count],
         "figures": [
-            *((word, counts[word]) for word in WORDS if counts[word]),
+            *((word, counts[word]) for word in WORDS if counts[word] and word not in bars),
             *((kind, number) for kind, number in judgement.left_out.items() if number),
         ],
-        "files": _chained([_file(source, judgement) for source in sources]),
+        "files": sorted(files, key=lambda file: (-file["survived"], not file["is_open"])),
         "rates": rate_tables(judgement.verdicts) if judgement.verdicts else [],
-        "words": [word for word in ("survived", "uncovered") if counts[word]],
         "machines": machine_lines(judgement),
         "tables": machine_tables(judgement),
         "remarks": machine_remarks(judgement) if judgement.machines else [],
@@ -170,38 +179,72 @@ def mutation_page(sources: Sequence[Source], judgement: Judgement) -> str:
     return render("mutation.html", values)
 
 
-def _chained(files: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _chain(found: Sequence[dict[str, Any]]) -> None:
     """Link each finding of a page to the previous and the next one."""
-    found = [each for file in files for each in file["open"]]
     for each in found:
         each |= {"before": "", "next": ""}
     for one, other in itertools.pairwise(found):
         one["next"], other["before"] = other["id"], one["id"]
-    return files
 
 
 def _file(source: Source, judgement: Judgement) -> dict[str, Any]:
     verdicts = [each for each in judgement.verdicts if each.mutant.shown == source.shown]
     score = Score.of(verdicts)
+    found: dict[int, list[Verdict]] = {}
+    for each in sorted(verdicts, key=lambda each: each.word != "survived"):
+        if each.word in ("survived", "uncovered"):
+            found.setdefault(source.line_of(each.mutant.end), []).append(each)
     return {
         "name": one_line(source.shown),
         "score": "no score" if score.percent is None else f"{score.percent} %",
         "noticed": f"{score.detected}/{score.judged}",
         "not_run": sorted(Counter(one_line(each.note) for each in verdicts if each.word == "not run").items()),
-        "open": [
-            {
-                "id": each.mutant.id,
-                "word": each.word,
-                "line": each.mutant.line,
-                "name": one_line(each.mutant.name or "module"),
-                "told": [_told(each)] if each.route != "machine" else [],
-                "doubt": f"DEAD? {each.doubt}" if each.doubt else "",
-                "why": why_it_survived(each.mutant, judgement),
-                "diff": difference(source, each.mutant).split("\n"),
-            }
-            for each in sorted(verdicts, key=lambda each: each.mutant.line)
-            if each.word in ("survived", "uncovered")
-        ],
+        "is_open": bool(found),
+        "survived": sum(each.word == "survived" for each in verdicts),
+        "parts": list(_parts(source, verdicts, found, judgement)),
+    }
+
+
+#: Lines of source that are shown before and after what nothing noticed; the others are folded.
+_CONTEXT = 5
+
+
+def _parts(
+    source: Source, verdicts: Sequence[Verdict], found: dict[int, list[Verdict]], judgement: Judgement
+) -> Iterator[dict[str, Any]]:
+    """Yield the source in parts that end where something was not noticed."""
+    markup = importlib.import_module("markupsafe").Markup
+    lines = str(highlighted(printable(source.text.decode()).rstrip("\n"), first=1)).split("\n")
+    noticed = Counter(each.mutant.line for each in verdicts if each.word in DETECTED)
+    survived = {each.mutant.line for each in verdicts if each.word == "survived"}
+
+    def part(first: int, last: int, *, folded: bool) -> dict[str, Any]:
+        rows = []
+        for number in range(first, last + 1):
+            line = f'<span class="hit">{lines[number - 1]}</span>' if number in survived else lines[number - 1]
+            rows.append(f"{line}<i>  # {noticed[number]} noticed</i>" if noticed[number] else line)
+        text = f"Lines {first} to {last}, {sum(noticed[each] for each in range(first, last + 1))} noticed"
+        shown = [_open_values(source, each, judgement) for each in found.get(last, ())]
+        return {"code": markup("\n".join(rows)), "folded": text if folded else "", "open": shown}
+
+    near = {other for line in found for other in range(line - _CONTEXT, line + _CONTEXT + 1)}
+    for folded, run in itertools.groupby(range(1, len(lines) + 1), key=lambda line: line not in near):
+        numbers = list(run)
+        first = numbers[0]
+        for last in [*(line for line in numbers[:-1] if line in found), numbers[-1]]:
+            yield part(first, last, folded=folded)
+            first = last + 1
+
+
+def _open_values(source: Source, verdict: Verdict, judgement: Judgement) -> dict[str, Any]:
+    changed = [row[2:].strip() for row in difference(source, verdict.mutant).split("\n") if row.startswith("+")]
+    return {
+        "id": verdict.mutant.id,
+        "word": verdict.word,
+        "becomes": " ".join(changed) or f"without this: {verdict.mutant.operator}",
+        "told": [_told(verdict)] if verdict.route != "machine" else [],
+        "doubt": f"DEAD? {verdict.doubt}" if verdict.doubt else "",
+        "why": why_it_survived(verdict.mutant, judgement),
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -41,7 +42,7 @@ def test_github_shows_nine_lines_and_counts_the_rest() -> None:
 
 
 def test_text_of_the_program_is_no_markup() -> None:
-    assert "return a &lt; b" in mutation_page(*judged(1))
+    assert "return a &lt;= b" in mutation_page(*judged(1))
     assert "return a &lt; b" in mutation_junit(*judged(1))
 
 
@@ -74,6 +75,17 @@ def test_a_page_can_hide_one_word_and_leads_from_each_finding_to_the_next() -> N
     assert page.count('rel="next"') == page.count('rel="prev"') == len(judgement.verdicts) - 1
     assert f'<details class="finding survived" id="{first}"' in page
     assert f'href="#{last}" rel="next"' in page
+
+
+def test_a_page_has_the_whole_source_with_what_survived_below_its_line() -> None:
+    sources, judgement = judged(20)
+    judgement.verdicts[4:] = [Verdict(each.mutant, "killed") for each in judgement.verdicts[4:]]
+    page = mutation_page(sources, judgement)
+    text = re.sub(r"<[^>]+>", "", page)
+    assert text.index("return a &lt; b") < text.index("return a &lt;= b") < text.index("def f1(")
+    assert text.count("  def f") == 20
+    assert "Lines 10 to 40, 32 noticed" in page
+    assert "<h1>4 mutants survived</h1>" in page
 
 
 # Rates

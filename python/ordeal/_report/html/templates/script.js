@@ -34,8 +34,9 @@ document.addEventListener("DOMContentLoaded", () => {
   document.addEventListener("keydown", (event) => {
     if (!"jk".includes(event.key) || event.ctrlKey || event.metaKey || event.target.matches("input")) return;
     const steps = document.activeElement.closest(".steps") || document.querySelector(".finding[open] .steps, .steps");
-    const rows = [...(steps?.querySelectorAll("li:not([hidden]) > details") || [])];
-    const at = rows.findIndex((row) => row.open) + (event.key === "j" ? 1 : -1);
+    const rows = [...(steps || document).querySelectorAll(steps ? "li:not([hidden]) > details" : ".finding")];
+    const now = rows.findIndex((row) => (steps ? row.open : row.contains(document.activeElement)));
+    const at = now + (event.key === "j" ? 1 : -1);
     if (!rows[at]) return;
     rows[at].open = true;
     rows[at].firstChild.focus();
