@@ -17,7 +17,7 @@ import msgspec
 from ordeal._base.formatting import printable
 from ordeal._base.regular_file import read_regular
 from ordeal._engine.runs.folder import EVENTS_BYTES_MAX, read_events, read_result, read_status, run_folders
-from ordeal._report.dashboard.pages import list_values, run_values
+from ordeal._report.dashboard.pages import ago, list_values, run_values
 from ordeal._report.html.page import render_page, script_hash, templates
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -105,6 +105,7 @@ class Dashboard:
         self._responses = importlib.import_module("starlette.responses")
         self._environment = templates(TEMPLATES)
         # The chart escapes its texts itself.
+        self._environment.filters["ago"] = ago
         self._environment.filters["as_svg"] = importlib.import_module("markupsafe").Markup
 
     def routes(self) -> list[Any]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from ordeal._base.formatting import counted, percent
-from ordeal._base.limits import ROWS_MAX
+from ordeal._base.formatting import counted, percent, short_names
+from ordeal._base.limits import LINES_MAX, ROWS_MAX
 from ordeal._engine.runs.events import (
     Event,
     Finished,
@@ -17,9 +18,9 @@ from ordeal._engine.runs.events import (
     SessionBegun,
     Shrunk,
 )
-from ordeal._engine.runs.folder import RESULT, goes_on, read_events, read_status, run_folders
+from ordeal._engine.runs.folder import goes_on, read_events, read_result, read_status, run_folders
 from ordeal._report.html.chart import coverage_chart
-from ordeal._report.html.page import ClassView, class_views
+from ordeal._report.html.page import ClassView, class_views, command_of, figures_of
 
 
 def state_of(status: RunStatus | None) -> str:
@@ -31,11 +32,26 @@ def state_of(status: RunStatus | None) -> str:
 
 def list_values(runs: Path) -> dict[str, Any]:
     """Return what the list of runs shows, the newest first."""
-    rows = []
+    rows: list[dict[str, Any]] = []
     for folder in reversed(run_folders(runs)[-ROWS_MAX:]):
         status = read_status(folder)
-        rows.append({"id": folder.name, "state": state_of(status), "status": status})
-    return {"title": f"{counted(len(rows), 'run')} - ordeal", "rows": rows}
+        session = next((each for each in read_events(folder) if isinstance(each, SessionBegun)), None)
+        command = command_of(session.options) if session else ""
+        rows.append({"id": folder.name, "state": state_of(status), "status": status, "command": command})
+    found = [row["status"].findings_total if row["status"] else 0 for row in reversed(rows)][-LINES_MAX:]
+    return {"title": f"{counted(len(rows), 'run')} - ordeal", "rows": rows, "trend": found, "most": max([1, *found])}
+
+
+def ago(started: str) -> str:
+    """Return how long ago a time in ISO 8601 was, in the largest unit that makes at least one."""
+    try:
+        seconds = (datetime.now(UTC) - datetime.fromisoformat(started)).total_seconds()
+    except (ValueError, TypeError):
+        return ""
+    for unit, length in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
+        if seconds >= length:
+            return f"{counted(int(seconds // length), unit)} ago"
+    return "just now"
 
 
 def run_values(folder: Path) -> dict[str, Any]:
@@ -48,6 +64,8 @@ def run_values(folder: Path) -> dict[str, Any]:
         state = "finished" if isinstance(events[-1], Finished) else "killed"
     views = class_views(events)
     findings = sum(len(view.found) for view in views)
+    document = read_result(folder)
+    results = {each["test_class"]: each for each in document["results"]} if document else {}
     return {
         "title": f"{counted(findings, 'finding')}, {state} - ordeal",
         "id": folder.name,
@@ -55,23 +73,17 @@ def run_values(folder: Path) -> dict[str, Any]:
         "findings": findings,
         "facts": _facts(session, status, events),
         "workers": _workers(status),
-        "classes": [_class_values(view) for view in views],
-        "has_result": (folder / RESULT).exists(),
+        "classes": [_class_values(view, results.get(view.name)) for view in views],
+        "command": command_of(session.options) if session else "",
+        "has_result": document is not None,
     }
 
 
 def _workers(status: RunStatus | None) -> list[dict[str, Any]]:
     """Return what each worker of the class that was searched last has done; nothing of one that is alone."""
     workers = [] if status is None else status.workers[:ROWS_MAX]
-    most = max([each.runs for each in workers], default=0) or 1
     rows = [
-        {
-            "number": number,
-            "runs": f"{each.runs:,}",
-            "steps": f"{each.steps:,}",
-            "ended": each.ended,
-            "percent": 100 * each.runs // most,
-        }
+        {"number": number, "runs": f"{each.runs:,}", "steps": f"{each.steps:,}", "ended": each.ended}
         for number, each in enumerate(workers, start=1)
     ]
     return rows if len(rows) > 1 or any(each.ended for each in workers) else []
@@ -87,11 +99,12 @@ def _facts(session: SessionBegun | None, status: RunStatus | None, events: Seque
     return facts
 
 
-def _class_values(view: ClassView) -> dict[str, Any]:
-    progress = view.progress
+def _class_values(view: ClassView, result: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return what is shown of a class: once it has a ``result``, the figures of the report."""
+    figures = figures_of(result) if result else [] if view.progress is None else _figures(view.progress)
     return {
         "name": view.name,
-        "figures": [] if progress is None else _figures(progress),
+        "figures": figures,
         "stopped": view.done.stopped_reason if view.done else "",
         "found": [_found_values(each) for each in list(view.found.values())[:ROWS_MAX]],
         "found_more": max(0, len(view.found) - ROWS_MAX),
@@ -120,6 +133,6 @@ def _found_values(found: Found | Shrunk) -> dict[str, Any]:
     if isinstance(found, Found):
         shown = {"where": "", "faults": "", "count": "", "note": "not shrunk yet"}
     else:
-        faults = ", ".join(found.faults) or "none"
+        faults = ", ".join(short_names(found.faults)) or "none"
         shown = {"where": found.place, "faults": faults, "count": f"{found.count:,}", "note": "flaky" * found.flaky}
     return {"id": found.id, "error": found.error, "steps": found.steps, **shown}

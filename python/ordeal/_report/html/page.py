@@ -38,6 +38,7 @@ from ordeal._report.exploration import option_text
 from ordeal._report.html.chart import Mark, Point, coverage_chart, rule_heat
 from ordeal._report.html.finding import finding_values, rows_of
 from ordeal._tools.risk import FunctionRisk
+from ordeal.config.options import DEFAULT_PATH, ExplorationOptions
 from ordeal.errors import ConfigError
 from ordeal.result.failure import failure_id
 from ordeal.result.parts import broken_invariant
@@ -149,19 +150,23 @@ def page_values(document: Mapping[str, Any], views: Mapping[str, TraceView], eve
             f"{sum(result['timing']['duration_seconds'] for result in results):.1f} s",
             *([f"random seed {options['seed']}"] if "seed" in options else []),
         ],
-        "command": _command(options, results),
+        "command": command_of(options),
         "classes": classes,
         "environment": _environment(session),
         "options": [{"what": name, "value": option_text(value)} for name, value in options.items()],
     }
 
 
-def _command(options: Mapping[str, Any], results: Sequence[Mapping[str, Any]]) -> str:
-    if not options:
-        return ""
-    config = options.get("config")
-    settings = "" if config in (None, "ordeal.toml") else f" -c {config}"
-    return f"ordeal explore{settings} --seed {options.get('seed', results[0]['rng_seed'] if results else 42)}"
+def command_of(options: Mapping[str, Any]) -> str:
+    """Return the command that a run was started with: the options that decide which runs it makes, and for how long."""
+    usual, config = ExplorationOptions(), options.get("config")
+    flags = [] if config in (None, DEFAULT_PATH) else [f"-c {config}"]
+    flags += [
+        f"--{name.replace('_', '-')} {str(options[name]).removesuffix('.0')}"
+        for name in ("seed", "max_time", "max_runs", "workers")
+        if options.get(name, getattr(usual, name)) != getattr(usual, name)
+    ]
+    return " ".join(["ordeal explore", *flags]) if options else ""
 
 
 def _environment(session: SessionBegun | None) -> list[dict[str, str]]:
@@ -241,7 +246,7 @@ def _class_values(
     return {
         "name": result["test_class"],
         "is_first": not number,
-        "figures": _figures(result),
+        "figures": figures_of(result),
         "remarks": _remarks(result),
         "no_findings": "No failures were found.",
         "findings": [finding_values(failure, views.get(failure["id"]), replayed=replayed) for failure in shown],
@@ -269,7 +274,8 @@ def _class_values(
     }
 
 
-def _figures(result: Mapping[str, Any]) -> list[dict[str, str]]:
+def figures_of(result: Mapping[str, Any]) -> list[dict[str, str]]:
+    """Return what a class came to, for the report and the dashboard."""
     behavior = result["telemetry"]["behavior"]
     rows = [(f"{result['total_runs']:,}", "runs"), (f"{result['total_steps']:,}", "steps")]
     if result["target_modules"]:
