@@ -69,20 +69,20 @@ def compile_argument(strategy: SearchStrategy[Any]) -> tuple[Draw, bool]:
     return _native.new_compiled_strategy(strategy, draw, node), False
 
 
-# Loaded when a strategy is compiled, which a short run never does.
-def _compile(strategy: SearchStrategy[Any]) -> Any:
-    return importlib.import_module("ordeal._hypothesis.strategy_compiler").compile_strategy(strategy)
+def _late(module: str, name: str) -> Callable[..., Any]:
+    """Return a function that is loaded when a strategy is compiled, which a short run never does."""
+
+    def loaded(*given: Any) -> Any:
+        return getattr(importlib.import_module(f"ordeal._hypothesis.{module}"), name)(*given)
+
+    return loaded
 
 
-def _audit(strategy: SearchStrategy[Any], choices: list[Any], value: Any, length: int) -> Any:
-    return importlib.import_module("ordeal._hypothesis.strategy_compiler").audit(strategy, choices, value, length)
-
-
-def _made_alike(strategy: SearchStrategy[Any]) -> Any:
-    return importlib.import_module("ordeal._hypothesis.same_strategies").strategy_made_alike(strategy)
-
-
-_native.set_compiler_hooks(_compile, _audit, _made_alike)
+_native.set_compiler_hooks(
+    _late("strategy_compiler", "compile_strategy"),
+    _late("strategy_compiler", "audit"),
+    _late("same_strategies", "strategy_made_alike"),
+)
 
 
 def _draw_bundle(name: str, consume: bool) -> Draw:

@@ -180,7 +180,12 @@ class TapeDraws:
 
     def draw_string(self, intervals: Any, *, min_size: int = 0, max_size: int = SIZE_MAX) -> str:
         """Draw a string over the alphabet ``intervals``, a set of code points."""
-        return str(self._source.text(_packed(intervals), min_size, min(max_size, SIZE_MAX)))
+        # The ends of the intervals as the core reads them, cached in the set, which its strategy keeps.
+        packed: bytes | None = intervals.__dict__.get(_PACKED)
+        if packed is None:
+            packed = array("I", itertools.chain.from_iterable(intervals.intervals)).tobytes()
+            intervals.__dict__[_PACKED] = packed
+        return str(self._source.text(packed, min_size, min(max_size, SIZE_MAX)))
 
     def draw_bytes(self, min_size: int = 0, max_size: int = SIZE_MAX) -> bytes:
         """Draw bytes."""
@@ -190,14 +195,6 @@ class TapeDraws:
 def is_int64(value: int) -> bool:
     """Return True if the core holds ``value`` as a plain integer."""
     return INT64_MIN <= value <= INT64_MAX
-
-
-def _packed(intervals: Any) -> bytes:
-    """Return the ends of the intervals as the core reads them, cached in the set, which its strategy keeps."""
-    packed: bytes | None = intervals.__dict__.get(_PACKED)
-    if packed is None:
-        packed = intervals.__dict__[_PACKED] = array("I", itertools.chain.from_iterable(intervals.intervals)).tobytes()
-    return packed
 
 
 def _nearest(value: int, low: int | None, high: int | None) -> int:

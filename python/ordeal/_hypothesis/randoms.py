@@ -64,7 +64,13 @@ class GlobalRandoms:
         if self._has_others():
             # Keeps references, so that the set of generators cannot change unnoticed.
             self._known = list(_registry.values())
-            self._seeders = [_seeder(generator) for generator in self._managed()]
+            self._seeders = []
+            for generator in self._managed():
+                plain = getattr(random.random, "__self__", None) if generator is random else generator
+                if type(plain) is random.Random and _shows_use():
+                    self._seeders.append(_SeededWhenUsed(generator, plain))
+                else:
+                    self._seeders.append(functools.partial(generator.seed, 0))
         for seed in self._seeders:
             seed()
 
@@ -121,14 +127,6 @@ def give_own_generator() -> None:
     """
     if _numbers is not None and getattr(_local, "_hypothesis_global_random", random) is None:
         _local._hypothesis_global_random = _registry[next(_numbers)] = random.Random()
-
-
-def _seeder(generator: Any) -> Callable[[], object]:
-    """Return a function that seeds ``generator`` with 0, always or only if it was used since the last time."""
-    plain = getattr(random.random, "__self__", None) if generator is random else generator
-    if type(plain) is random.Random and _shows_use():
-        return _SeededWhenUsed(generator, plain)
-    return functools.partial(generator.seed, 0)
 
 
 class _SeededWhenUsed:

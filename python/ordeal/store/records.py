@@ -126,7 +126,10 @@ def encode(content: Content) -> bytes:
     if isinstance(content, Entry):
         record = _EntryRecord(content.tape, _packed(content.edges))
     elif isinstance(content, FailureReport):
-        record = _checked(content)
+        for name in ("steps", "count"):
+            if not 0 <= getattr(content, name) <= COUNT_MAX:
+                raise RecordError(f"has {getattr(content, name)} as {name}; it must be from 0 to {COUNT_MAX}")
+        record = msgspec.structs.replace(content, bucket=bucket_text(content.bucket))
     else:
         # Sorted, so that equal sets of edges give equal bytes.
         record = _EdgesRecord(_packed(sorted(content)))
@@ -151,13 +154,6 @@ def decode(data: bytes | memoryview) -> Content:
     if isinstance(record, _EdgesRecord):
         return frozenset(_unpacked(record.edges))
     return record
-
-
-def _checked(report: FailureReport) -> FailureReport:
-    for name in ("steps", "count"):
-        if not 0 <= getattr(report, name) <= COUNT_MAX:
-            raise RecordError(f"has {getattr(report, name)} as {name}; it must be from 0 to {COUNT_MAX}")
-    return msgspec.structs.replace(report, bucket=bucket_text(report.bucket))
 
 
 def _packed(edges: Collection[int]) -> bytes:

@@ -172,7 +172,17 @@ class Store:
         self._take(outgoing)
         if not self.trouble:
             self._attempted(self._publish, otherwise=None)
-        return self._incoming(max_entries)
+        news, self._news = self._news, _News()
+        waiting = counted(len(self._shard) - self._kept, "byte")
+        return Incoming(
+            entries=tuple(self._queue.take(max_entries, self._reached_here, self._carriers)),
+            edges=frozenset(news.edges),
+            failures=tuple(map(self._buckets.report, sorted(news.buckets))),
+            refused=news.refused,
+            refusal=news.refusal,
+            members=0 if self.trouble else self._others + 1,
+            paused=self.trouble and f"{self.trouble}; {waiting} wait for it",
+        )
 
     def close(self) -> None:
         """Leave."""
@@ -282,19 +292,6 @@ class Store:
             self._kept += len(part)
             if self._kept >= len(self._shard):
                 return
-
-    def _incoming(self, max_entries: int | None) -> Incoming:
-        news, self._news = self._news, _News()
-        waiting = counted(len(self._shard) - self._kept, "byte")
-        return Incoming(
-            entries=tuple(self._queue.take(max_entries, self._reached_here, self._carriers)),
-            edges=frozenset(news.edges),
-            failures=tuple(map(self._buckets.report, sorted(news.buckets))),
-            refused=news.refused,
-            refusal=news.refusal,
-            members=0 if self.trouble else self._others + 1,
-            paused=self.trouble and f"{self.trouble}; {waiting} wait for it",
-        )
 
     # -- the backend ---------------------------------------------------------------------------------------------------
 

@@ -108,7 +108,13 @@ def resolve_targets(names: Sequence[str]) -> list[Target]:
         raise TargetError(f"target_modules is the string {names!r}", hint=f"write a list: [{names!r}]")
     targets: list[Target] = []
     for name in names:
-        _check_name(name)
+        if not isinstance(name, str):
+            raise TargetError(f"target module {name!r} is not a name", hint="write the name of the module as a string")
+        if not all(part.isidentifier() for part in name.split(".")):
+            stem = name.partition(":")[0].removesuffix(_SOURCE_SUFFIX).replace("/", ".").replace(os.sep, ".").strip(".")
+            looks_meant = stem != name and all(part.isidentifier() for part in stem.split("."))
+            hint = f"write {stem!r}" if looks_meant else "write a dotted name, as in an import statement"
+            raise TargetError(f"target module {name!r} is not the name of a module", hint=hint)
         module = _import(name)
         if hasattr(module, "__path__"):
             found = [Target(name, str(Path(path).absolute()), is_package=True) for path in module.__path__]
@@ -123,19 +129,6 @@ def resolve_targets(names: Sequence[str]) -> list[Target]:
             )
         targets += found
     return list(dict.fromkeys(targets))
-
-
-def _check_name(name: str) -> None:
-    if not isinstance(name, str):
-        raise TargetError(f"target module {name!r} is not a name", hint="write the name of the module as a string")
-    if all(part.isidentifier() for part in name.split(".")):
-        return
-    stem = name.partition(":")[0].removesuffix(_SOURCE_SUFFIX).replace("/", ".").replace(os.sep, ".").strip(".")
-    looks_meant = stem != name and all(part.isidentifier() for part in stem.split("."))
-    raise TargetError(
-        f"target module {name!r} is not the name of a module",
-        hint=f"write {stem!r}" if looks_meant else "write a dotted name, as in an import statement",
-    )
 
 
 def _import(name: str) -> ModuleType:

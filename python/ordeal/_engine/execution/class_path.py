@@ -180,28 +180,25 @@ def _find(module: ModuleType, module_name: str, name: str) -> Any:
             problem = f"`{name}` was defined in a script that was run, where nothing else can import it"
             raise MachineError(f"{problem}: move the class into a module and explore it there")
         if not hasattr(found, part):
-            raise MachineError(f"`{module_name}` has no `{name}`", hint=_class_hint(module, module_name, name))
+            classes = [(key, value) for key, value in vars(module).items() if isinstance(value, type)]
+            machines = [
+                key
+                for key, cls in classes
+                if not {RuleBasedStateMachine, GenericStateMachine}.isdisjoint(cls.__mro__[1:])
+                # ChaosTest itself, imported for subclassing, has no rules.
+                and not getattr(cls, "__module__", "").startswith("ordeal.")
+            ]
+            if close := get_close_matches(name, machines, n=1):
+                hint = f"did you mean `{module_name}:{close[0]}`?"
+            elif machines:
+                hint = f"rule machines in `{module_name}`: {', '.join(machines)}"
+            else:
+                hint = f"`{module_name}` defines no ChaosTest and no other RuleBasedStateMachine"
+                nearby = machines_nearby(name, getattr(module, "__path__", ()))
+                hint = f"{hint}; {nearby}" if nearby else hint
+            raise MachineError(f"`{module_name}` has no `{name}`", hint=hint)
         found = getattr(found, part)
     return found
-
-
-def _class_hint(module: ModuleType, module_name: str, name: str) -> str:
-    classes = [(key, value) for key, value in vars(module).items() if isinstance(value, type)]
-    machines = [
-        key
-        for key, cls in classes
-        if not {RuleBasedStateMachine, GenericStateMachine}.isdisjoint(cls.__mro__[1:])
-        # ChaosTest itself, imported for subclassing, has no rules.
-        and not getattr(cls, "__module__", "").startswith("ordeal.")
-    ]
-    close = get_close_matches(name, machines, n=1)
-    if close:
-        return f"did you mean `{module_name}:{close[0]}`?"
-    if machines:
-        return f"rule machines in `{module_name}`: {', '.join(machines)}"
-    nearby = machines_nearby(name, getattr(module, "__path__", ()))
-    hint = f"`{module_name}` defines no ChaosTest and no other RuleBasedStateMachine"
-    return f"{hint}; {nearby}" if nearby else hint
 
 
 def is_named(given: object) -> bool:

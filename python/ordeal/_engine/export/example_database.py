@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import msgspec
 from hypothesis import Phase, Verbosity, settings
 from hypothesis.database import ExampleDatabase, InMemoryExampleDatabase, choices_to_bytes
 from hypothesis.errors import DidNotReproduce, HypothesisException
-from hypothesis.stateful import RuleBasedStateMachine
 
 import ordeal._native as _native
 from ordeal._base.formatting import describe_error, one_line
@@ -148,8 +146,21 @@ class _Shelf:
             if isinstance(lowered.error, RuleTimeoutError):
                 # Not run again: it would only wait as long again.
                 return
-        error = _run_in_hypothesis(self._cls, lowered.choices)
-        if error is None or self._bucketer.bucket(error) != bucket:
+        unseen = settings(self._settings, verbosity=Verbosity.quiet)
+        failed: BaseException | None = None
+        try:
+            reproducing_test(self._cls, lowered.choices, unseen)()
+        except DidNotReproduce:
+            pass  # it passes, or needs other choices
+        except failure_types() as error:
+            failed = error
+        except (Exception, KeyboardInterrupt):
+            raise
+        except BaseException as error:
+            raise _NotSavedError(f"{type_name(type(error))} ends Hypothesis itself") from error
+        else:
+            raise AssertionError("Hypothesis raises for every result of a reproduction")
+        if failed is None or self._bucketer.bucket(failed) != bucket:
             raise _NotSavedError("it does not fail the same way when Hypothesis runs it")
 
     @property
@@ -159,20 +170,3 @@ class _Shelf:
         if not isinstance(found, settings):
             raise _NotSavedError(f"{self._cls.__name__}.TestCase.settings is {found!r}, which is not a settings object")
         return found
-
-
-def _run_in_hypothesis(cls: type[RuleBasedStateMachine], choices: tuple[Any, ...]) -> BaseException | None:
-    """Return the error of ``cls.TestCase`` on ``choices``, run silently; None when it passes or needs other choices."""
-    unseen = settings(cls.TestCase.settings, verbosity=Verbosity.quiet)
-    test = reproducing_test(cls, choices, unseen)
-    try:
-        test()
-    except DidNotReproduce:
-        return None
-    except failure_types() as error:
-        return error
-    except (Exception, KeyboardInterrupt):
-        raise
-    except BaseException as error:
-        raise _NotSavedError(f"{type_name(type(error))} ends Hypothesis itself") from error
-    raise AssertionError("Hypothesis raises for every result of a reproduction")

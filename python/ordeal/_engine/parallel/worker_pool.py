@@ -220,7 +220,27 @@ class WorkerPool:
         going = [worker for worker in self._workers if worker.over is None]
         wait_for([worker.child for worker in going if worker.child is not None], min(seconds, LOOK_SECONDS))
         for worker in going:
-            self._poll(worker, deadline)
+            child, stall = worker.child, worker.stall
+            assert child is not None
+            assert stall is not None
+            self._receive(worker)
+            if child.has_ended():
+                self._receive(worker)  # its last messages
+                if worker.over is None:
+                    self._lost(worker, deadline, hung=False)
+                child.close()
+            elif not worker.waits:
+                waited, counters = stall.seconds_still(), self._counters[worker.number]
+                hangs = self._hangs(worker, stall, child)
+                # A process that makes no progress outside of a step: how long one may take, its limit says.
+                is_outside = bool(counters.is_copying) or not self._crashes.is_running(child.journal)
+                if hangs or (counters.runs and waited > IDLE_SECONDS_MAX and is_outside):
+                    child.kill()
+                    self._receive(worker)
+                    if not hangs:
+                        worker.failed = worker.failed or f"made no progress for {IDLE_SECONDS_MAX:g} s"
+                    self._lost(worker, deadline, hung=True, waited=waited if hangs else 0.0)
+                    child.close()
 
     def answer(self) -> None:
         """Send each worker that waits the updates of the others."""
@@ -331,29 +351,6 @@ class WorkerPool:
         worker.child = Child(lambda channel, journal: work(job, channel, journal), self._setup.limits)
         worker.stall = ProcessStall(worker.child.journal, self._setup.driver.rule_timeout)
         worker.waits = False
-
-    def _poll(self, worker: _PoolWorker, deadline: float) -> None:
-        child = worker.child
-        assert child is not None
-        assert worker.stall is not None
-        self._receive(worker)
-        if child.has_ended():
-            self._receive(worker)  # its last messages
-            if worker.over is None:
-                self._lost(worker, deadline, hung=False)
-            child.close()
-        elif not worker.waits:
-            waited, counters = worker.stall.seconds_still(), self._counters[worker.number]
-            hangs = self._hangs(worker, worker.stall, child)
-            # A process that makes no progress outside of a step: how long one may take, its limit says.
-            is_outside = bool(counters.is_copying) or not self._crashes.is_running(child.journal)
-            if hangs or (counters.runs and waited > IDLE_SECONDS_MAX and is_outside):
-                child.kill()
-                self._receive(worker)
-                if not hangs:
-                    worker.failed = worker.failed or f"made no progress for {IDLE_SECONDS_MAX:g} s"
-                self._lost(worker, deadline, hung=True, waited=waited if hangs else 0.0)
-                child.close()
 
     def _hangs(self, worker: _PoolWorker, stall: ProcessStall, child: Child) -> bool:
         """Return True if a process hangs in code of the user's, where it cannot interrupt that itself.

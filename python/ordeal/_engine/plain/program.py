@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import msgspec
@@ -81,7 +81,19 @@ class Program(msgspec.Struct, kw_only=True):
             lines += ["else:", f"    raise AssertionError({missing!r})"]
         elif self.end.text:
             lines.append(f"assert {self.end.text}{message}")
-        return _file(self, lines)
+        text = "\n".join([*lines, *self.definitions])
+        imports, renamed = _imports(self, text)
+        if "contextlib.suppress(" in text:
+            imports.add("import contextlib")
+        if "itertools.islice(" in text:
+            imports.add("import itertools")
+        if "mock.patch(" in text:
+            imports.add("from unittest import mock")
+        body = "\n".join(renamed(line) for line in lines)
+        definitions = [f"\n{renamed(each)}\n" if "\n" in each else renamed(each) for each in self.definitions]
+        title = textwrap.fill(self.title.replace("\\", "\\\\").replace('"""', "'''"), 100)
+        ordered = sorted(imports, key=lambda line: (line.startswith("from"), line))
+        return "\n".join([f'"""{title}"""', "", *ordered, "", *definitions, body, ""])
 
     def without(self, numbers: Iterable[int]) -> Program:
         """Return the program without some statements."""
@@ -177,22 +189,6 @@ def _renamed(program: Program) -> Program:
             uses=[names.get(name, name) for name in program.end.uses],
         ),
     )
-
-
-def _file(program: Program, lines: Sequence[str]) -> str:
-    text = "\n".join([*lines, *program.definitions])
-    imports, renamed = _imports(program, text)
-    if "contextlib.suppress(" in text:
-        imports.add("import contextlib")
-    if "itertools.islice(" in text:
-        imports.add("import itertools")
-    if "mock.patch(" in text:
-        imports.add("from unittest import mock")
-    body = "\n".join(renamed(line) for line in lines)
-    definitions = [f"\n{renamed(each)}\n" if "\n" in each else renamed(each) for each in program.definitions]
-    title = textwrap.fill(program.title.replace("\\", "\\\\").replace('"""', "'''"), 100)
-    ordered = sorted(imports, key=lambda line: (line.startswith("from"), line))
-    return "\n".join([f'"""{title}"""', "", *ordered, "", *definitions, body, ""])
 
 
 def _imports(program: Program, text: str) -> tuple[set[str], Any]:

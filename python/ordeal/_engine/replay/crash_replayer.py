@@ -58,7 +58,7 @@ class CrashReader:
     def read(self, journal: mmap, exit_status: ChildExit, *, hung: bool) -> Crash | None:
         """Return the crash, or None when the process was in no run, or the journal cannot be read."""
         record = self._record(journal)
-        if record is None or _is_idle(record) or exit_status.is_unknown:
+        if record is None or record.stage == "idle" or exit_status.is_unknown:
             return None
         place = self._place(record)
         if hung:
@@ -77,7 +77,7 @@ class CrashReader:
     def place(self, journal: mmap) -> str:
         """Return what the process was doing; empty when that was nothing of the user's."""
         record = self._record(journal)
-        return self._place(record) if record is not None and not _is_idle(record) else ""
+        return self._place(record) if record is not None and record.stage != "idle" else ""
 
     def rules(self, journal: mmap) -> list[str]:
         """Return the distinct names of what the latest run did; none when the journal cannot be read."""
@@ -89,7 +89,7 @@ class CrashReader:
     def is_running(self, journal: mmap) -> bool:
         """Return True if the process seems to run code of the user's."""
         record = self._record(journal)
-        return record is None or not _is_idle(record)
+        return record is None or record.stage != "idle"
 
     def hangs(self, journal: mmap, stall: ProcessStall) -> bool:
         """Return True if the process has made no progress for too long: a step has its limit, all else has more."""
@@ -127,10 +127,6 @@ def _crash_at(place: str, tape: _native.Tape, exit_status: ChildExit) -> Crash:
     error = ProcessExitError(f"{place} ended the process with exit code {exit_status.code}")
     bucket = f"{ProcessExitError.__name__}({exit_status.code}) at {place}"
     return Crash(error, bucket, tape, f"ended with exit code {exit_status.code}")
-
-
-def _is_idle(record: _native.JournalRecord) -> bool:
-    return record.stage == "idle"
 
 
 class ProcessStall:

@@ -212,7 +212,12 @@ class Learning(RunListener, ForkedRunListener):
         if self._monitoring.learns_files and kind == RULE:
             self._monitoring.learn_files(number, self._progress)
         self._observations.look(run)
-        self._tell_sizes(run, code)
+        if kind <= INITIALIZE:
+            # The sizes of the bundles that the step may have changed. The step loop has reported them already.
+            definition = self._driver.definition
+            for bundle, name in (definition.rules if kind == RULE else definition.initializers)[number].fills:
+                size = run.sizes.get(name, 0) if isinstance(run, Seen) else _count(run.machine.bundles.get(name, ()))
+                self._session.bundle_size(bundle, size)
         if isinstance(run, RunContext):
             self._driver.numbers.look(run.machine, self._session)
         nearer = self._watch.take_nearer() if self._watch.nearer else ()
@@ -220,17 +225,6 @@ class Learning(RunListener, ForkedRunListener):
         if new_features and not self._session.replaying_prefix:
             self.has_new_features |= not self._session.only_climbed
             self._keep(run if isinstance(run, RunContext) else None, nearer, alone=new_features == len(nearer))
-
-    def _tell_sizes(self, run: RunContext | Seen, code: int) -> None:
-        """Report the sizes of the bundles that the step may have changed. The step loop has done so already."""
-        kind, number = unpacked(code)
-        if kind > INITIALIZE:
-            return
-        definition = self._driver.definition
-        rule = (definition.rules if kind == RULE else definition.initializers)[number]
-        for number, name in rule.fills:
-            held = run.machine.bundles.get(name, ()) if isinstance(run, RunContext) else range(run.sizes.get(name, 0))
-            self._session.bundle_size(number, len(held))
 
     def _keep(self, run: RunContext | None, nearer: Sequence[str], *, alone: bool) -> None:
         """Keep the state as a checkpoint, for the properties that came ``nearer``, and unless ``alone`` for more."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import platform
 import signal
@@ -90,7 +91,6 @@ class Agent:
         self._number = number
         self._store = store
         self._lease = _Lease()
-        self._stop_at = 0.0
         self._board: Board
         self._since = time.time()
         self._record: Record = {
@@ -185,37 +185,32 @@ class Agent:
         assert child.stdin is not None
         with contextlib.suppress(BrokenPipeError), child.stdin as stdin:
             stdin.write(json.dumps({"task": self._task.to_json(), "store": self._store}).encode())
+        lines, due, has_ended, stop_at = LineReader(child.stdout), 0.0, False, math.inf
         try:
-            self._follow(child)
+            while not lines.is_over and self._stops < 2 and time.monotonic() <= stop_at:
+                new = lines.read(min(LOOK_SECONDS, due - time.monotonic()))
+                for line in new:
+                    with contextlib.suppress(ValueError):
+                        found = json.loads(line)
+                        self._record |= found if isinstance(found, dict) else {}
+                if not new and child.poll() is not None:
+                    break
+                if time.monotonic() >= due:
+                    due = time.monotonic() + STATUS_SECONDS
+                    self._tell()
+                    try:
+                        has_ended = self._lease.has_ended(self._board.get(LAUNCHER))
+                    except BoardError:
+                        self._lease.pause()
+                if (self._stops or has_ended) and stop_at == math.inf:
+                    stop_at = time.monotonic() + STOP_SECONDS
+                    with contextlib.suppress(ProcessLookupError):
+                        child.send_signal(signal.SIGINT)
             return child.wait(timeout=5.0)
         except subprocess.TimeoutExpired:
             return -1
         finally:
             end(child)
-
-    def _follow(self, child: subprocess.Popen[bytes]) -> None:
-        lines, due, has_ended = LineReader(child.stdout), 0.0, False
-        while not lines.is_over:
-            new = lines.read(min(LOOK_SECONDS, due - time.monotonic()))
-            for line in new:
-                with contextlib.suppress(ValueError):
-                    found = json.loads(line)
-                    self._record |= found if isinstance(found, dict) else {}
-            if not new and child.poll() is not None:
-                return
-            if time.monotonic() >= due:
-                due = time.monotonic() + STATUS_SECONDS
-                self._tell()
-                try:
-                    has_ended = self._lease.has_ended(self._board.get(LAUNCHER))
-                except BoardError:
-                    self._lease.pause()
-            if (self._stops or has_ended) and not self._stop_at:
-                self._stop_at = time.monotonic() + STOP_SECONDS
-                with contextlib.suppress(ProcessLookupError):
-                    child.send_signal(signal.SIGINT)
-            if self._stops > 1 or (self._stop_at and time.monotonic() > self._stop_at):
-                return
 
     def _tell(self) -> bool:
         try:

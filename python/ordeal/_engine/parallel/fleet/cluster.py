@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import logging
+import os
 import socket
 import time
 from abc import abstractmethod
@@ -223,3 +225,152 @@ def library(name: str, kind: str, package: str) -> Any:
     except ImportError as error:
         message = f"`--on {kind}://` needs the Python package `{package}`: {error}"
         raise ConfigError(message, hint=f"install it with `pip install '{package}'`") from error
+
+
+class RayLauncher(ClusterLauncher):
+    """Speaks to the head of a Ray cluster: each member is a task that takes as many CPUs as it has workers."""
+
+    kind, port = "ray", 10001
+    no_answer = f"start one with `ray start --head --ray-client-server-port={port}`, or name another address"
+
+    def __init__(self, plan: FleetPlan) -> None:
+        super().__init__(plan)
+        # Otherwise any call of Ray that comes while the head is away starts a cluster here, and waits for it.
+        os.environ["RAY_ENABLE_AUTO_CONNECT"] = "0"
+        # For this many seconds Ray's client retries to reach a head. A head that refuses a client, as one of another
+        # version does, waits for it as long, and the client waits for the head.
+        os.environ.setdefault("RAY_CLIENT_RECONNECT_GRACE_PERIOD", "4")
+        self._ray = library("ray", "ray", "ray[client]")
+        # Without it, Ray is here and cannot reach a cluster.
+        library("grpc", "ray", "ray[client]")
+        self._asked: set[Any] = set()
+        self._kept: Any = None
+
+    @override
+    def is_greeting(self, data: bytes) -> bool:
+        return data[3:4] == b"\x04"  # a frame of HTTP/2 with settings
+
+    @override
+    def connect(self) -> None:
+        try:
+            self._init()
+        except ConnectionAbortedError:
+            # The head starts a process for each client, which may die before it listens. The next one seldom does.
+            self._ray.shutdown()
+            self._init()
+        # The head keeps it for all members.
+        self._kept = None if self.sent is None else self._ray.put(self.sent)
+
+    def _init(self) -> None:
+        self._ray.init("ray://{}:{}".format(*self.place), log_to_driver=False, logging_level="error")
+
+    @override
+    def disconnect(self) -> None:
+        self._ray.shutdown()
+
+    @override
+    def submit(self, number: int, attempt: int, task: str, store: str) -> Any:
+        given = (task, number, attempt, store, self._kept)
+        workers = self.plan.task.init.get("workers") or 1
+        remote = self._ray.remote(max_retries=0, num_cpus=int(workers), scheduling_strategy="SPREAD")
+        return remote(run_member).remote(*given)
+
+    @override
+    def waiting(self) -> set[int]:
+        if not self._ray.util.client.ray.is_connected():
+            raise ConnectionError
+        references = {reference: number for number, reference in self.members.items()}
+        done, waiting = self._ray.wait(list(references), num_returns=len(references), timeout=0.01)
+        for reference in done:
+            # A member that ran says itself why it failed.
+            if not self.trouble and reference not in self._asked:
+                self._asked.add(reference)
+                try:
+                    self._ray.get(reference, timeout=1.0)
+                except Exception as error:  # noqa: BLE001, Ray raises errors of many types
+                    self.trouble = what_was_wrong(error)
+        return {references[each] for each in waiting}
+
+    @override
+    def cancel(self, seconds: float) -> None:
+        references = list(self.members.values())
+        _, waiting = self._ray.wait(references, num_returns=len(references), timeout=seconds)
+        for reference in waiting:
+            self._ray.cancel(reference, force=True)
+
+
+def run_beside(task: str, number: int, attempt: int, store: str, project: bytes | None) -> int:
+    """Run one member; this is what Dask calls. It leaves its thread to others: a lost member must find a place."""
+    importlib.import_module("distributed").secede()
+    return run_member(task, number, attempt, store, project)
+
+
+class DaskLauncher(ClusterLauncher):
+    """Speaks to the scheduler of a Dask cluster: each member is a task, on the next worker in turn."""
+
+    kind, port = "dask", 8786
+    no_answer = "start one with `dask scheduler` and `dask worker HOST:8786` on each node, or name another address"
+
+    def __init__(self, plan: FleetPlan) -> None:
+        super().__init__(plan)
+        self._dask = library("distributed", "dask", "distributed")
+        # What it logs while a scheduler is away is not for people: the report says so.
+        for name in [*logging.root.manager.loggerDict, "asyncio"]:
+            if name.startswith(("distributed", "tornado", "asyncio")):
+                logging.getLogger(name).setLevel(logging.CRITICAL)
+        self._client: Any = None
+
+    @override
+    def is_greeting(self, data: bytes) -> bool:
+        return len(data) == GREETING_SIZE and 0 < int.from_bytes(data, "little") < 2**20  # the length of what follows
+
+    @override
+    def connect(self) -> None:
+        host, port = self.place
+        self._client = self._dask.Client(f"tcp://{host}:{port}", timeout=8, set_as_default=False)
+        if not self._workers():
+            hint = f"start some: `dask worker {host}:{port}`"
+            raise FleetError(f"the Dask cluster at {host}:{port} has no workers", hint=hint)
+
+    def _workers(self) -> list[str]:
+        return sorted(self._client.scheduler_info(n_workers=-1)["workers"])
+
+    @override
+    def disconnect(self) -> None:
+        if self._client is not None:
+            with contextlib.suppress(Exception):
+                self._client.close(timeout=5)
+            # A client that lost its scheduler closes, and leaves its thread, in which nothing can be forked.
+            self._client._loop_runner.stop(timeout=5)
+
+    @override
+    def submit(self, number: int, attempt: int, task: str, store: str) -> Any:
+        workers = self._workers()
+        worker = workers[number % len(workers)]
+        # For each attempt: what lies on a worker that is lost cannot be made again.
+        project = self.sent and self._client.scatter(self.sent, workers=[worker], hash=False)
+        return self._client.submit(
+            *(run_beside, task, number, attempt, store, project),
+            key=f"{self.plan.task.fleet}-{number}-{attempt}",
+            pure=False,
+            workers=worker,
+            allow_other_workers=True,
+        )
+
+    @override
+    def waiting(self) -> set[int]:
+        if self._client.status != "running" or listens(*self.place, seconds=1.0):
+            raise ConnectionError
+        for future in self.members.values():
+            if future.status == "error" and not self.trouble:
+                with contextlib.suppress(Exception):
+                    self.trouble = what_was_wrong(future.exception(timeout=1))
+        return {number for number, future in self.members.items() if future.status == "pending"}
+
+    @override
+    def cancel(self, seconds: float) -> None:
+        futures = list(self.members.values())
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline and any(future.status == "pending" for future in futures):
+            time.sleep(0.2)
+        self._client.cancel(futures, force=True)
