@@ -86,7 +86,10 @@ def _passed(verdict: Verdict) -> str:
 
 
 def mutation_text(sources: Sequence[Source], judgement: Judgement, *, every: bool = False) -> str:
-    """Return the whole report as text, with the first survivor of each line, or all."""
+    """Return the report as text: the first survivor of each line, then what no machine asks.
+
+    With ``every`` it has all survivors, and the tables of machines.
+    """
     by_name = {source.shown: source for source in sources}
     verdicts = judgement.verdicts
     # Those within another survivor are only counted there, unless all are shown.
@@ -99,14 +102,16 @@ def mutation_text(sources: Sequence[Source], judgement: Judgement, *, every: boo
     survived = sum(each.word == "survived" for each in verdicts)
     if others := survived - len(shown) - sum(within.get(each.mutant.id, 0) for each in shown):
         parts.append(f"{others} more of these lines survived: --all shows them\n")
+    if judgement.machines:
+        parts.append("".join(f"{line}\n" for line in machine_remarks(judgement)))
     parts += _uncovered(verdicts)
     parts += _not_run(verdicts) if judgement.machines else []
     parts += _functions(sources, verdicts)
     parts += dead_lines(verdicts)
     by: dict[str, str] = {}
     if judgement.machines:
-        parts += [table.text() for table in machine_tables(judgement)]
-        parts.append("".join(f"{line}\n" for line in (*machine_remarks(judgement), *machine_lines(judgement))))
+        parts += [table.text() for table in machine_tables(judgement)] if every else []
+        parts.append("".join(f"{line}\n" for line in machine_lines(judgement)))
         kinds = Counter(
             each.kills[0].kind for each in judgement.findings.values() if each.word == "killed" and each.kills
         )

@@ -121,7 +121,7 @@ class MutateFlags(CommandFlags):
     )
     no_cache: bool = switch("--no-cache", "Judge all again although nothing has changed since the last run")
     new_only: bool = switch("--new-only", "Exit with 1 if any unaccepted mutant survives")
-    every: bool = switch("--all", "Show each survivor, not only the first of each line")
+    every: bool = switch("--all", "Show each survivor, not only the first of a line, and all tables")
     lists: bool = switch("--list", "Print the mutants, and judge none")
     output: str | None = place("-o, --output PATH", "With kill: where the test goes", "stdout")
     reason: str | None = option(
