@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib
 
 from ordeal._base.formatting import counted, one_line
-from ordeal._engine.parallel.fleet.batch import JOB_TEXTS
 from ordeal._engine.parallel.fleet.cluster import packed_project, project_of
 from ordeal._engine.parallel.fleet.plan import FleetPlan, make_plan
 from ordeal.cli import terminal
 from ordeal.config.options import ExplorationOptions, options_of_entry
 from ordeal.config.settings_file import OrdealConfig
 from ordeal.errors import ConfigError
+
+#: The launchers that give a scheduler a text, and those that send the project.
+_BATCH, _CLUSTERS = ("slurm", "kubernetes"), ("ray", "dask")
 
 
 def print_plans(config: OrdealConfig, options: ExplorationOptions) -> int:
@@ -21,16 +24,17 @@ def print_plans(config: OrdealConfig, options: ExplorationOptions) -> int:
         ConfigError: the members run here.
     """
     kind = (options.on or "").partition(":")[0]
-    if kind not in (*JOB_TEXTS, "ray", "dask"):
+    if kind not in _BATCH + _CLUSTERS:
         given = f"`--on {options.on}`" if options.on else "an exploration here"
         raise ConfigError(
             f"{given} submits and sends nothing", hint="drop `--dry-run`: it is for fleets on other hosts"
         )
     for number, test in enumerate(config.tests):
         plan = make_plan(test.class_path, options_of_entry(options, test))
-        if kind in JOB_TEXTS:
+        if kind in _BATCH:
+            module = importlib.import_module(f"ordeal._engine.parallel.fleet.on_{kind}")
             # No launcher waits for members that people start.
-            job = JOB_TEXTS[kind](plan, dataclasses.replace(plan.task, alone=True))
+            job = str(module.job_text(plan, dataclasses.replace(plan.task, alone=True)))
             terminal.write("---\n" * (number > 0 and kind == "kubernetes") + job)
         elif number == 0:
             terminal.write(_sent(plan))

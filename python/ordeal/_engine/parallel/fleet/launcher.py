@@ -84,9 +84,8 @@ def launcher_for(plan: FleetPlan) -> Launcher:
     """
     if plan.kind == "local":
         return LocalLauncher(plan)
-    module = "cluster" if plan.kind in ("ray", "dask") else "batch"
-    found = importlib.import_module(f"ordeal._engine.parallel.fleet.{module}")
-    return cast("Launcher", getattr(found, f"{plan.kind.capitalize()}Launcher")(plan))
+    module = importlib.import_module(f"ordeal._engine.parallel.fleet.on_{plan.kind}")
+    return cast("Launcher", module.LAUNCHER(plan))
 
 
 class LocalLauncher(Launcher):

@@ -13,7 +13,7 @@ import pytest
 import yaml
 from tests.unit._engine.parallel.fleet.plans import PASSWORD, SECRET_STORE, plan_on
 
-from ordeal._engine.parallel.fleet import batch
+from ordeal._engine.parallel.fleet import on_kubernetes, on_slurm
 from ordeal._engine.parallel.fleet.batch import call
 from ordeal._engine.parallel.fleet.board import Board
 from ordeal._engine.parallel.fleet.launcher import FleetError
@@ -28,7 +28,7 @@ def test_a_printed_job_of_slurm_runs_in_an_empty_folder(tmp_path: Path) -> None:
     )
     plan = plan_on("slurm", SECRET_STORE, members=4, test_class="idle:Idle", path=str(tmp_path))
     task = replace(plan.task, alone=True, run={"max_runs": 5}, init={"workers": 1})
-    text = batch.slurm_job(plan, task)
+    text = on_slurm.job_text(plan, task)
     assert PASSWORD not in text
     (output,) = [line.partition("=")[2] for line in text.splitlines() if line.startswith("#SBATCH --output=")]
     assert "/" not in output, "Slurm makes no folder for it"
@@ -57,7 +57,7 @@ def test_a_printed_job_of_slurm_runs_in_an_empty_folder(tmp_path: Path) -> None:
 
 def test_the_job_of_kubernetes_is_valid_and_holds_no_password() -> None:
     plan = plan_on("kubernetes", SECRET_STORE, members=4, image="app:1")
-    text = batch.kubernetes_job(plan, plan.task)
+    text = on_kubernetes.job_text(plan, plan.task)
     assert PASSWORD not in text
     assert yaml.safe_load(text)["spec"]["completions"] == 4
     # By the schema that the API server has.
@@ -87,8 +87,8 @@ def test_a_job_whose_pods_cannot_start_is_given_up(
     (tmp_path / "kubectl").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
     monkeypatch.setattr("ordeal._engine.parallel.fleet.batch.POLL_SECONDS", 0.0)
-    monkeypatch.setattr(batch, "STUCK_SECONDS", 0.0)
-    members = batch.KubernetesLauncher(plan_on("kubernetes", "redis://host/0", members=2, image="app:1"))
+    monkeypatch.setattr(on_kubernetes, "STUCK_SECONDS", 0.0)
+    members = on_kubernetes.KubernetesLauncher(plan_on("kubernetes", "redis://host/0", members=2, image="app:1"))
     (tmp_path / "--filename=-").touch()
     for number in range(2):
         members.start(number, 1)
@@ -114,7 +114,7 @@ def test_a_task_that_the_queue_no_longer_lists_has_ended(tmp_path: Path, monkeyp
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("ordeal._engine.parallel.fleet.batch.POLL_SECONDS", 0.0)
-    members = batch.SlurmLauncher(plan_on("slurm", members=3))
+    members = on_slurm.SlurmLauncher(plan_on("slurm", members=3))
     queue = tmp_path / "queue"
     queue.write_text("")
     members.open()

@@ -12,7 +12,7 @@ from types import ModuleType
 import pytest
 from tests.unit._engine.parallel.fleet.plans import PASSWORD, SECRET_STORE, plan_on
 
-from ordeal._engine.parallel.fleet import cluster
+from ordeal._engine.parallel.fleet import cluster, on_dask, on_ray
 from ordeal._engine.parallel.fleet.board import Board
 from ordeal._engine.parallel.fleet.cluster import ClusterLauncher, run_member, what_was_wrong
 from ordeal._engine.parallel.fleet.launcher import FleetError
@@ -49,7 +49,7 @@ def ray(libraries: dict[str, ModuleType], monkeypatch: pytest.MonkeyPatch) -> Mo
 )
 def test_a_missing_extra_is_named(kind: str, missing: str, package: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, missing, None)
-    launcher = {"ray": cluster.RayLauncher, "dask": cluster.DaskLauncher}[kind]
+    launcher = {"ray": on_ray.RayLauncher, "dask": on_dask.DaskLauncher}[kind]
     with pytest.raises(ConfigError, match=missing) as caught:
         launcher(plan_on(f"{kind}://host:1"))
     assert f"pip install '{package}'" in str(caught.value.hint)
@@ -59,8 +59,8 @@ def test_a_missing_extra_is_named(kind: str, missing: str, package: str, monkeyp
 @pytest.mark.parametrize("address", ["ray://:1", "ray://h:99999", "ray://h:0"])
 def test_addresses_are_checked(address: str) -> None:
     with pytest.raises(ConfigError, match="no valid host"):
-        cluster.RayLauncher(plan_on(address))
-    assert cluster.RayLauncher(plan_on("ray://head")).place == ("head", 10001)
+        on_ray.RayLauncher(plan_on(address))
+    assert on_ray.RayLauncher(plan_on("ray://head")).place == ("head", 10001)
 
 
 @pytest.mark.usefixtures("libraries")
@@ -87,7 +87,7 @@ def test_what_is_not_a_cluster_is_an_error_with_a_hint(
         else:
             greeter.start()
         with pytest.raises(FleetError, match=why) as caught:
-            cluster.RayLauncher(plan_on(f"ray://127.0.0.1:{port}")).open()
+            on_ray.RayLauncher(plan_on(f"ray://127.0.0.1:{port}")).open()
         done.set()
         if said is not None:
             greeter.join()
@@ -101,9 +101,9 @@ def test_a_project_that_cannot_be_packed_is_an_error(monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(cluster, "pack", broken)
     with pytest.raises(FleetError, match="cannot be packed: Not a directory"):
-        cluster.RayLauncher(plan_on("ray://host:1")).open()
+        on_ray.RayLauncher(plan_on("ray://host:1")).open()
     with pytest.raises(OrdealError, match="is not a folder"):
-        cluster.RayLauncher(plan_on("ray://host:1", project="nowhere"))
+        on_ray.RayLauncher(plan_on("ray://host:1", project="nowhere"))
 
 
 def test_a_member_runs_in_what_it_was_sent(tmp_path: Path) -> None:
@@ -158,8 +158,8 @@ def test_no_log_of_a_node_shows_the_password_of_the_store(libraries: dict[str, M
     log = Scheduler()
     vars(libraries["ray"])["remote"] = lambda **_: lambda _: log
     dask, ray = (
-        cluster.DaskLauncher(plan_on("dask://h:1", SECRET_STORE)),
-        cluster.RayLauncher(plan_on("ray://h:1", SECRET_STORE)),
+        on_dask.DaskLauncher(plan_on("dask://h:1", SECRET_STORE)),
+        on_ray.RayLauncher(plan_on("ray://h:1", SECRET_STORE)),
     )
     dask._client = log
     launchers: list[ClusterLauncher] = [dask, ray]
@@ -179,7 +179,7 @@ def test_a_head_whose_process_for_the_client_died_is_asked_once_more(ray: Module
             raise answer
 
     vars(ray).update(init=init, shutdown=lambda: calls.append("shutdown"))
-    launcher = cluster.RayLauncher(plan_on("ray://host:1", project="none"))
+    launcher = on_ray.RayLauncher(plan_on("ray://host:1", project="none"))
     launcher.open()
     assert calls == ["init", "shutdown", "init"]
     answers += [ConnectionAbortedError("no worker starts"), ConnectionAbortedError("nor now")]
