@@ -13,6 +13,7 @@ import math
 import os
 import random
 import sys
+import types
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -404,6 +405,12 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 def ordeal_rng(request: pytest.FixtureRequest) -> Any:
     """Return a random.Random for the test, which starts from the session's seed and the test's node id."""
     return _session_seed(request.config).rng(request.node)
+
+
+@pytest.fixture
+def world() -> Any:
+    """Return what a plain test records the outside with: ``world.record``. A simulated test has its own world."""
+    return types.SimpleNamespace(record=importlib.import_module("ordeal.simulate").record)
 
 
 # Tests that need --chaos

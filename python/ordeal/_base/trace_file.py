@@ -113,7 +113,7 @@ class Trace:
     SHA-256 of the source of each module that the exploration traced, ``versions`` those of the software that recorded
     the run. ``rule_timeout`` is the exploration's limit for rules in seconds, None for that of the class.
     ``max_memory`` is its limit for processes in MiB, 0 for none. ``machine`` is a digest of the source of the class,
-    empty where that could not be read.
+    empty where that could not be read. ``records`` names the files with what the run got from outside, or added there.
     """
 
     run_id: int
@@ -129,6 +129,7 @@ class Trace:
     rule_timeout: float | None = None
     max_memory: int = 0
     machine: str = ""
+    records: list[str] = field(default_factory=list)
 
     def __repr__(self) -> str:
         ends = "" if self.failure is None else f", fails with {self.failure.error_type}"
@@ -184,6 +185,8 @@ class Trace:
             record["max_memory"] = self.max_memory
         if self.machine:
             record["machine"] = self.machine
+        if self.records:
+            record["records"] = list(self.records)
         record["checksum"] = _checksum(record)
         return record
 
@@ -220,6 +223,7 @@ class Trace:
             rule_timeout=content.rule_timeout,
             max_memory=content.max_memory,
             machine=content.machine,
+            records=content.records,
         )
 
     def to_json(self) -> bytes:
@@ -477,6 +481,7 @@ class _OwnTrace(Record, kw_only=True, forbid_unknown_fields=True):
     rule_timeout: _Seconds | None = None
     max_memory: _Mebibytes = 0
     machine: Annotated[str, Meta(max_length=64)] = ""
+    records: list[str] = []  # noqa: RUF012 - msgspec copies it
 
 
 class _LineStep(_OwnStep, kw_only=True, forbid_unknown_fields=True):

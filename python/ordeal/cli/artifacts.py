@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ordeal._base.formatting import JSON_SCHEMA_VERSION, one_line, runnable_program
 from ordeal._base.limits import INPUT_BYTES_MAX, RECORDED_CHARS_MAX
-from ordeal._base.regular_file import read_regular
+from ordeal._base.regular_file import read_regular, read_whole
 from ordeal._base.trace_file import PACKED_NAME, Trace, step_text, write_atomically
 from ordeal._engine.runs.folder import EVENTS, RESULT, RUNS_PATH, run_folders
 from ordeal._engine.seed_corpus.lookup import saved_failures
@@ -102,7 +102,13 @@ def _members(trace: Trace) -> dict[str, bytes]:
         PACKED_NAME: trace.to_json(),
         "failure.txt": packed_text(trace).encode("utf-8", "backslashreplace"),
         "requirements.txt": "".join(f"{each}\n" for each in packages).encode(),
+        **{path.name: read_whole(path, INPUT_BYTES_MAX) for path in map(Path, trace.records) if _is_record(path)},
     }
+
+
+def _is_record(path: Path) -> bool:
+    """Return True for a record of this project: a trace from elsewhere may name any file."""
+    return path.suffix == ".jsonl" and path.is_file() and path.resolve().is_relative_to(Path.cwd())
 
 
 def _decisions(trace: Trace) -> Iterator[str]:

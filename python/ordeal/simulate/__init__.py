@@ -15,6 +15,8 @@ from ordeal.simulate.errors import (
     NotReached,
     NotRestored,
     OrphanedWait,
+    RecordDrift,
+    RecordError,
     SimulationError,
     SimulationFailure,
     SimulationWarning,
@@ -28,6 +30,7 @@ from ordeal.simulate.nodes.node import Node
 from ordeal.simulate.nodes.world import World
 from ordeal.simulate.outside.declared import Command, Output
 from ordeal.simulate.outside.http import Request, Response
+from ordeal.simulate.record.recording import Recording, record
 from ordeal.simulate.runtime.exploring import explore, run
 from ordeal.simulate.runtime.faults import (
     cancel,
@@ -67,6 +70,9 @@ __all__ = [
     "NotRestored",
     "OrphanedWait",
     "Output",
+    "RecordDrift",
+    "RecordError",
+    "Recording",
     "Report",
     "Request",
     "Response",
@@ -90,6 +96,7 @@ __all__ = [
     "latency",
     "partition",
     "pause",
+    "record",
     "reset",
     "run",
     "run_log",

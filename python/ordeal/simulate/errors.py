@@ -20,6 +20,20 @@ class EscapedSimulation(OrdealError):  # noqa: N818 - it says what the program d
     """A simulated program did something that no simulation controls: a real socket, a child process, a thread."""
 
 
+class RecordError(OrdealError):
+    """A record of the outside cannot be made, read or used."""
+
+
+class RecordDrift(RecordError):  # noqa: N818 - it says what happened
+    """A program asks the outside something else than what was recorded. As a text it has lines of details."""
+
+    details: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        first = self.message.removesuffix("".join(f"; {each}" for each in self.details))
+        return "\n".join([first, *(f"  {each}" for each in self.details), f"hint: {self.hint}"])
+
+
 class SimulationFailure(Exception):  # noqa: N818 - these are findings, each named after what was found
     """A simulated run ended in a way that is a bug of the program, though nothing in it raised an error.
 

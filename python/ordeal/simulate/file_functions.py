@@ -392,8 +392,8 @@ _OF_OS: dict[str, Answer] = {
     **_WHOLE,
 }
 # Path.glob of Python 3.13 refers to the function itself; other versions look it up in os.
-_GLOBBER: Any = getattr(glob, "_StringGlobber", None)
-_CAPTURED = {(_GLOBBER, "scandir"): staticmethod(_scandir)} if getattr(_GLOBBER, "scandir", None) is os.scandir else {}
+GLOBBER: Any = getattr(glob, "_StringGlobber", None)
+_CAPTURED = {(GLOBBER, "scandir"): staticmethod(_scandir)} if getattr(GLOBBER, "scandir", None) is os.scandir else {}
 FILE_PLACES = BoundPlaces(
     {
         (builtins, "open"): _open,

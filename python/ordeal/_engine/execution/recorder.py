@@ -22,6 +22,7 @@ import ordeal._native as _native
 from ordeal._base.formatting import one_line
 from ordeal._base.limits import LISTED_MAX, RECORDED_CHARS_MAX, TEXT_CHARS_MAX
 from ordeal._base.python_source import NoSourceError, SourceWriter, without_folders
+from ordeal._base.records_used import records
 from ordeal._base.trace_file import TraceStep
 from ordeal._base.untrusted import bounded_call, type_name
 from ordeal._hypothesis.buggify_choices import BUGGIFY_ARGUMENT
@@ -81,6 +82,7 @@ class RunRecorder(Observer):
     state = "state"
 
     def __init__(self) -> None:
+        records.paths.clear()
         self.is_whole = True
         self.steps: list[TraceStep] = []
         self.program: list[str] = []

@@ -10,6 +10,7 @@ import msgspec
 import ordeal._native as _native
 from ordeal._base.limits import MEBIBYTE
 from ordeal._base.memory_limit import limited_memory
+from ordeal._base.records_used import records
 from ordeal._base.trace_file import Trace
 from ordeal._engine.execution.bucket import Bucketer, ends_process
 from ordeal._engine.execution.class_path import load_class
@@ -33,8 +34,8 @@ class LoadedTrace(msgspec.Struct, frozen=True):
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        """Limit rules and memory during the block, and restore the program's random generators after it."""
-        with self.randoms.managed(), self.driver.watching(), limited_memory(self.max_memory):
+        """Limit rules and memory, and serve what was recorded. Restore the program's random generators afterwards."""
+        with self.randoms.managed(), self.driver.watching(), limited_memory(self.max_memory), records.replaying():
             yield
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import ordeal._native as _native
+from ordeal._base.records_used import records
 from ordeal._base.trace_file import SWARM, Trace, TraceStep
 from ordeal._engine.coverage.targets import Target, digest_targets
 from ordeal._engine.execution.driver import Driver
@@ -62,4 +63,5 @@ class TraceBuilder:
             rule_timeout=settings.rule_timeout,
             max_memory=settings.max_memory,
             machine=source_digest(definition.cls),
+            records=list(records.paths),
         )

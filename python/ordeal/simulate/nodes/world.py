@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from itertools import product
 from typing import Any, NoReturn
 
 import ordeal._native as _native
-from ordeal.simulate.errors import BrokenProperty, NotReached, SimulationError, checked_seconds, checked_share
+from ordeal.simulate.errors import (
+    BrokenProperty,
+    NotReached,
+    SimulationError,
+    checked_seconds,
+    checked_share,
+)
 from ordeal.simulate.network.links import Conduct, Link
 from ordeal.simulate.network.network_loop import FIRST_ADDRESS, TEST_ADDRESS
 from ordeal.simulate.nodes.life import Life
@@ -16,6 +23,8 @@ from ordeal.simulate.nodes.nemesis import Nemesis
 from ordeal.simulate.nodes.node import Node, NodeMain
 from ordeal.simulate.outside.declared import Programs
 from ordeal.simulate.outside.http import WebService, host_and_ports
+from ordeal.simulate.record.recording import Recording, record
+from ordeal.simulate.record.simulated import declared
 from ordeal.simulate.runtime.faults import NodeFault
 from ordeal.simulate.runtime.loop import SimulationLoop
 
@@ -119,6 +128,17 @@ class World(_native.WorldState):
             SimulationError: the name or the answers cannot be used.
         """
         self.programs.add(program, answers)
+
+    def record(self, *kinds: str, **options: Any) -> AbstractContextManager[Recording]:
+        """Declare what ``simulate.record`` has recorded, with the same arguments: use it with ``with``.
+
+        A simulated run asks nothing of the real thing, so a plain test has to record it first; name its ``file``. The
+        requests may come in any order, each as often as it was recorded. A recorded error ends the connection.
+
+        Raises:
+            RecordError: an argument or the file cannot be used.
+        """
+        return declared(self, record(*kinds, **{**options, "ordered": False}))
 
     def has_begun(self, node: Node) -> None:
         """Add a node, and plan what strikes it in the life that has begun."""

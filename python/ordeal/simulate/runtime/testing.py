@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, overload
 
+from ordeal._base.records_used import records
 from ordeal._base.trace_file import SCHEDULE, ChoiceValue, Trace, TraceFailure, TraceStep
 from ordeal.errors import TraceError
 from ordeal.simulate.errors import SimulationError, checked_number
@@ -55,6 +56,7 @@ def to_trace(failure: ScheduleFailure, test: str) -> Trace:
         steps=[step],
         failure=TraceFailure.of(failure.error, 1, failure.bucket),
         program=replay_call(failure, step.name.rpartition(".")[2]).splitlines(),
+        records=list(records.paths),
     )
 
 
@@ -130,6 +132,7 @@ class SimulatedTest:
             request: where pytest says what runs.
         """
         __tracebackhide__ = True
+        records.paths.clear()
         folder = None if request is None else request.config.rootpath / FOLDER / file_name(request.node.nodeid)
         is_short = request is not None and not request.config.getoption("chaos", default=False)
         search = ScheduleSearch(_main(function, given, request), self._settings)

@@ -1,0 +1,1 @@
+"""What lies outside, recorded: runs once against the real thing, and later without it."""
