@@ -20,7 +20,10 @@ from ordeal.seed import VARIABLES
 
 #: Packages that ordeal works with where they are there, or that change what it can do.
 _PACKAGES = ("coverage", "dask", "greenlet", "junitparser", "numpy", "pandas", "pytest", "ray", "redis", "sqlalchemy")
-_SWITCHES = (*VARIABLES, "ORDEAL_STORE", "PYTHONHASHSEED", "PYTHON_GIL", "NO_COLOR", "FORCE_COLOR", "GITHUB_ACTIONS")
+_SWITCHES = (
+    *(*VARIABLES, "ORDEAL_RECORD", "ORDEAL_STORE", "PYTHONHASHSEED", "PYTHON_GIL"),
+    *("NO_COLOR", "FORCE_COLOR", "GITHUB_ACTIONS"),
+)
 #: A simulated program that uses one of these gets an error that says what to use instead.
 _REFUSED = ("threads", "processes", "real sockets", "signals and alarms", "waits of the system", "pipes and devices")
 

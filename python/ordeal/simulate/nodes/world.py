@@ -130,7 +130,9 @@ class World(_native.WorldState):
         self.programs.add(program, answers)
 
     def record(self, *kinds: str, **options: Any) -> AbstractContextManager[Recording]:
-        """Declare what ``simulate.record`` has recorded, with the same arguments: use it with ``with``.
+        """Declare what ``simulate.record`` has recorded: use it with ``with``.
+
+        It takes the same ``kinds`` and ``options``.
 
         A simulated run asks nothing of the real thing, so a plain test has to record it first; name its ``file``. The
         requests may come in any order, each as often as it was recorded. A recorded error ends the connection.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import yaml
 from vcr.serialize import deserialize
 from vcr.serializers import yamlserializer
 
@@ -12,6 +11,9 @@ from ordeal._base.formatting import one_line
 from ordeal._base.limits import DEPTH_MAX
 from ordeal.errors import TraceError
 from ordeal.simulate.record.record_file import Entry, http_reply
+
+# Here it only names the parts of the text, one by one.
+yaml = yamlserializer.yaml
 
 
 def read_cassette(data: bytes, where: str) -> list[Entry]:

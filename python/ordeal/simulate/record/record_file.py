@@ -179,4 +179,4 @@ def to_bytes(text: str) -> bytes:
     try:
         return base64.b64decode(text.removeprefix(_BASE64)) if text.startswith(_BASE64) else text.encode()
     except ValueError as error:
-        raise RecordError(f"the record has a text that is no bytes: {error}", hint=_AGAIN) from None
+        raise RecordError(f"the record has damaged base64: {error}", hint=_AGAIN) from None

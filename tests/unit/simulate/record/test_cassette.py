@@ -1,3 +1,5 @@
+"""Cassettes of vcrpy are served, and hostile ones are refused."""
+
 from __future__ import annotations
 
 from pathlib import Path

@@ -1,3 +1,5 @@
+"""Files are served without the files."""
+
 from __future__ import annotations
 
 import os

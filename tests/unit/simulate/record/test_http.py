@@ -1,3 +1,5 @@
+"""Clients of HTTP are served without a server, errors included."""
+
 from __future__ import annotations
 
 import asyncio

@@ -1,3 +1,5 @@
+"""No secret reaches a file."""
+
 from __future__ import annotations
 
 import base64

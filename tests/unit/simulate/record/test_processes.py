@@ -1,3 +1,5 @@
+"""Processes are served without a process."""
+
 from __future__ import annotations
 
 import os

@@ -1,3 +1,5 @@
+"""A file that is no record is refused."""
+
 from __future__ import annotations
 
 import json
@@ -65,7 +67,7 @@ def test_bytes_survive(data: bytes) -> None:
 
 
 def test_damaged_base64_is_named() -> None:
-    with pytest.raises(RecordError, match="no bytes"):
+    with pytest.raises(RecordError, match="base64"):
         to_bytes("base64:a")
 
 

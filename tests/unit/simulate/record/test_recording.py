@@ -1,3 +1,5 @@
+"""A block is served what it recorded, and each way to differ is located."""
+
 from __future__ import annotations
 
 import copy

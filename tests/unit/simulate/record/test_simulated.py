@@ -1,3 +1,5 @@
+"""A simulated run gets recorded answers from its world."""
+
 from __future__ import annotations
 
 import asyncio
