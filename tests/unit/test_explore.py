@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 import threading
+import time
+from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
@@ -125,6 +128,28 @@ def test_a_seed_decides_what_is_found() -> None:
     assert logs[0] == logs[1]
     assert logs[0]
     assert results[0].total_steps != results[2].total_steps
+
+
+def test_other_bytes_on_the_same_path_are_not_new(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (tmp_path / "echoed_bytes.py").write_text("def echo(data):\n    return data\n")
+    program = importlib.import_module("echoed_bytes")
+
+    class Echo(RuleBasedStateMachine):
+        @rule(data=st.binary(min_size=4))
+        def send(self, data: bytes) -> None:
+            assert program.echo(data) == data
+
+    result = Explorer(Echo, target_modules=["echoed_bytes"]).run(max_runs=200, record_traces=True)
+    assert result.total_steps > 200
+    assert result.unique_edges <= 2
+    assert len(result.traces) == 1
+
+
+def test_a_duration_is_measured_and_not_made_up() -> None:
+    since = time.monotonic()
+    result = Explorer(Quiet).run(max_runs=20)
+    assert 0 < result.duration_seconds <= time.monotonic() - since
 
 
 def test_patience_ends_what_brings_nothing_new() -> None:

@@ -63,7 +63,9 @@ def run(flags: CompareFlags) -> int:
             "tool": "compare",
             "old": old.name,
             "new": new.name,
-            "classes": {name: {"runs": each.runs, "unsteady": each.unsteady} for name, each in found},
+            "classes": {
+                name: {"runs": each.runs, "unsteady": each.unsteady, "inside": len(each.inside)} for name, each in found
+            },
             "differences": [asdict(each) for each in differences],
         }
         terminal.write(json.dumps(document, indent=2) + "\n")
@@ -75,6 +77,10 @@ def run(flags: CompareFlags) -> int:
             len(found), "class", "classes"
         )
         terminal.write(f"{said}{f'; {unsteady} left out: not deterministic' if unsteady else ''}\n")
+        inside = [place for _, each in found for place in each.inside]
+        if inside:
+            runs_inside = f"{counted(len(inside), 'run')} differ in private attributes alone, such as `{inside[0]}`"
+            terminal.write(f"{line(runs_inside)}\n")
     return 1 if differences else 0
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import random
 import zipfile
 from pathlib import Path
@@ -50,6 +51,22 @@ def test_a_packed_failure_has_the_same_bytes_each_time_and_is_replayed(run: Run)
     assert "  state.go()\n" in words
     code, _, err = run("replay", "a.zip")
     assert (code, "Failure reproduced: ValueError" in err) == (1, True)
+
+
+def test_a_replay_does_not_change_which_failure_is_the_last(run: Run) -> None:
+    folder = Path(".ordeal/traces")
+    folder.mkdir(parents=True)
+    trace = Trace.load(Path("failure.json"))
+    trace.save(folder / "fail-run-1.json")
+    assert run("pack", "-o", "before.zip")[0] == 0
+    assert run("replay")[0] == 1
+    assert run("pack", "-o", "after.zip")[0] == 0
+    assert Path("before.zip").read_bytes() == Path("after.zip").read_bytes()
+    # Without a name, no other file is read, however many there are.
+    for number in range(300):
+        (folder / f"fail-run-{number + 2}.json").write_text("")
+        os.utime(folder / f"fail-run-{number + 2}.json", (1, 1))
+    assert run("pack", "-o", "many.zip")[0] == 0
 
 
 def test_a_file_that_is_not_an_archive_of_ordeal_is_not_replaced(run: Run) -> None:

@@ -154,6 +154,17 @@ def test_traces_alone_are_replayed_three_times(run: Run, tmp_path: Path) -> None
     assert run("gate", "failure.json")[0] == 0
 
 
+def test_replays_that_fail_in_two_ways_are_not_the_same(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    failing = {"status": "reproduced", "error_type": "OSError", "recorded_error": "OSError: a", "reason": None}
+    answers = iter([{**failing, "error_message": text} for text in ("got 5", "got None", "got 5")])
+    monkeypatch.setattr("ordeal.cli.gate._ordeal", lambda *_: next(answers))
+    monkeypatch.setattr("ordeal.cli.gate.Trace.load", lambda _: None)
+    code, out, _ = run("gate", "failure.json")
+    assert code == 1
+    assert out.startswith("trace       FAILED   failure.json: 1 replay differ")
+    assert "OSError: got None (1 of 3)" in out
+
+
 def test_what_cannot_be_checked_is_wrong_use(run: Run) -> None:
     code, out, err = run("gate", "--changed", "nowhere")
     assert (code, out) == (2, "")

@@ -411,17 +411,21 @@ def _why(raised: BaseException | None) -> str:
     return "takes too long" if raised is None else f"raises {type_name(type(raised))}"
 
 
-def _text(value: Any) -> str:
+def _text(value: Any, around: tuple[int, ...] = ()) -> str:
+    """Return the text of a value that lies in collections with these ids: one of them is not looked into again."""
     kind = type(value)
     if kind is str or kind is bytes:
         # The quotes depend on the whole text, which is used unless it is long.
         return repr(value if len(value) <= TEXT_CHARS_MAX else value[:TEXT_CHARS_MAX])
+    inner = (*around, id(value))
     if kind is list:
-        return f"[{_joined(value)}]"
+        return "[...]" if id(value) in around else f"[{_joined(_text(item, inner) for item in value)}]"
     if kind is tuple:
-        return f"({_joined(value)}{',' if len(value) == 1 else ''})"
+        shown = "..." if id(value) in around else _joined(_text(item, inner) for item in value)
+        return f"({shown}{',' if len(value) == 1 else ''})"
     if kind is dict:
-        return f"{{{_joined(value.items(), lambda item: f'{_text(item[0])}: {_text(item[1])}')}}}"
+        items = (f"{_text(key, inner)}: {_text(item, inner)}" for key, item in value.items())
+        return f"{{{'...' if id(value) in around else _joined(items)}}}"
     if kind is set and value:
         return f"{{{', '.join(sorted(map(_text, value)))}}}"
     if kind is frozenset and value:
@@ -431,13 +435,13 @@ def _text(value: Any) -> str:
     return ADDRESS.sub("", str.__getitem__(text, slice(0, 2 * RECORDED_CHARS_MAX)))
 
 
-def _joined(values: Iterable[Any], text: Callable[[Any], str] = _text) -> str:
-    """Join the texts of ``values``, as far as they are shown."""
+def _joined(texts: Iterable[str]) -> str:
+    """Join texts, as far as they are shown."""
     parts: list[str] = []
     left = RECORDED_CHARS_MAX
-    for value in values:
-        parts.append(text(value))
-        left -= len(parts[-1])
+    for text in texts:
+        parts.append(text)
+        left -= len(text)
         if left < 0:
             break
     return ", ".join(parts)

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+import ordeal._native as _native
 from ordeal._base.formatting import describe_error, one_line, safe_lines
 from ordeal._base.interpreter import send_and_exit, take_request
 from ordeal._base.limits import CHILD_MEMORY_MIB
@@ -22,16 +24,22 @@ from ordeal._engine.execution.bucket import Bucketer, traceback_text
 from ordeal._engine.execution.class_path import load_class, trust
 from ordeal._engine.execution.driver import Driver, Status
 from ordeal._engine.execution.machine import MachineFactory, make_driver
+from ordeal._engine.execution.recorder import RunRecorder
+from ordeal._engine.execution.settings import Scope
 from ordeal._engine.replay.loading import tape_of
 from ordeal._engine.replay.replayer import Replayer
+from ordeal._engine.replay.trace_builder import TraceBuilder
+from ordeal._engine.storage.state_file import Provenance
 from ordeal._engine.trace_view.watch import ReplayWatch
 from ordeal._hypothesis.randoms import GlobalRandoms
+from ordeal._native import monotonic
 from ordeal._tools.compare.seen import Answer, SeenRun, SeenStep
 from ordeal.errors import MachineError, OrdealError
 from ordeal.explore import Explorer
 
 #: The first runs of a search find most that is new: several short searches draw more variety than a long one.
 SEARCHES = 4
+RANDOM_RUNS, RANDOM_STEPS = 150, 30
 
 
 def main() -> None:
@@ -86,17 +94,41 @@ def _drawn(request: Mapping[str, Any]) -> Answer:
         )
         failed = [each.trace for each in result.failures if each.trace is not None]
         found |= {each.content_hash(): each.to_json().decode() for each in (*result.traces, *failed)}
+    with _replaying(machine) as (driver, replayer):
+        found |= {each.content_hash(): each.to_json().decode() for each in _random_traces(request, driver, replayer)}
     return Answer(traces=[*found.values()])
+
+
+def _random_traces(request: Mapping[str, Any], driver: Driver, replayer: Replayer) -> Iterator[Trace]:
+    """Yield runs of random steps: what two versions do differently need not show in what code is reached."""
+    maker = TraceBuilder(
+        Scope(test_class=request["class"], progress=None, corpus_dir=None, rule_timeout=None), driver, []
+    )
+    shape = len(driver.definition.rules), len(driver.definition.initializers), len(driver.faults)
+    until = monotonic() + request["seconds"]
+    for number in range(RANDOM_RUNS):
+        if monotonic() > until:
+            return
+        recorder = RunRecorder()
+        going_on = _native.Continuation(shape, range(len(driver.faults)), RANDOM_STEPS, request["seed"] + number)
+        replayed = replayer.follow(_native.Replay(_native.Tape.from_steps([]), going_on), recorder)
+        driver.release_error(replayed.outcome)
+        yield maker.make(Provenance(number, 0, None, 0), replayed.tape, recorder)
 
 
 def _seen(request: Mapping[str, Any]) -> Answer:
     """Run each trace from a fresh machine, and return what its steps did."""
-    driver = make_driver(_load(request))
+    with _replaying(_load(request)) as (driver, replayer):
+        return Answer(runs=list(_runs(request["traces"], driver, replayer)))
+
+
+@contextmanager
+def _replaying(machine: MachineFactory) -> Iterator[tuple[Driver, Replayer]]:
+    driver = make_driver(machine)
     driver.isolated = True
     randoms = GlobalRandoms()
-    replayer = Replayer(driver, Bucketer([]), randoms)
     with randoms.managed(), driver.watching(), limited_memory(CHILD_MEMORY_MIB):
-        return Answer(runs=list(_runs(request["traces"], driver, replayer)))
+        yield driver, Replayer(driver, Bucketer([]), randoms)
 
 
 def _runs(traces: list[str], driver: Driver, replayer: Replayer) -> Iterator[SeenRun]:

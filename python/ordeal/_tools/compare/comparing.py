@@ -8,7 +8,8 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,10 @@ from ordeal._tools.compare.seen import Answer, SeenRun, SeenStep
 from ordeal.errors import ConfigError
 
 RUNS = 2000
-_GRACE_SECONDS = 60.0
+#: How many runs of each difference are made again, to see whether chance decides: the shortest.
+CHECKED = 3
+#: How long the runs of a version may take on a busy computer: rules have limits, so that none of them hangs.
+_GRACE_SECONDS = 600.0
 #: An index or a key within the path of a part of the state.
 _KEY = re.compile(r"\[(?:'[^']*'|\"[^\"]*\"|[^\]]*)\]")
 
@@ -78,7 +82,8 @@ class VersionDifference:
     """The first step in which two versions differ in a run.
 
     Attributes:
-        kind: ``result``, ``error``, ``state``, or ``call`` where the versions do not draw the same.
+        kind: ``result``, ``error``, ``state``, ``inside`` for attributes that belong to the program alone, or ``call``
+            where the versions do not draw the same.
         what: the attribute of the state that differs, keys as ``*``; empty for other kinds.
         calls: the calls until then.
         old, new: what the versions returned, raised or held.
@@ -100,11 +105,17 @@ class VersionDifference:
 
 @dataclass(slots=True)
 class Compared:
-    """What a comparison has found, and of how many runs; ``unsteady`` ones differ on one version alone."""
+    """What a comparison has found, and of how many runs.
+
+    Attributes:
+        unsteady: the number of differing runs that are another on one version alone.
+        inside: the places of differences in attributes whose names begin with an underscore, with nothing else to see.
+    """
 
     differences: list[VersionDifference] = field(default_factory=list)
     runs: int = 0
     unsteady: int = 0
+    inside: list[str] = field(default_factory=list)
 
 
 def compare(
@@ -124,16 +135,25 @@ def compare(
     """
     request = {"class": class_path, "targets": list(targets), "seed": seed, "runs": RUNS, "seconds": seconds}
     texts = [each.to_json().decode() for each in kept if each.test_class == class_path and not each.is_schedule]
-    for version in (old, new):
-        texts += version.asked(dict(request), seconds).traces
+    for version, other_seed in ((old, 0), (new, RUNS)):
+        texts += version.asked(request | {"seed": seed + other_seed}, seconds).traces
+    texts = [*dict.fromkeys(texts)]
     if not texts:
         raise ConfigError(f"no run of `{class_path}` finished", hint=f"run `ordeal doctor {class_path}`")
     pair = _Pair(old, new, class_path, seconds)
     found = Compared(runs=len(texts))
-    differing = [text for text, each in zip(texts, pair.differences(texts), strict=True) if each is not None]
+    found_first = [*zip(texts, pair.differences(texts), strict=True)]
+    found.inside = [each.what for _, each in found_first if each is not None and each.kind == "inside"]
+    differing = [(text, each) for text, each in found_first if each is not None and each.kind != "inside"]
+    tried = Counter[tuple[str, ...]]()
+    texts = []
+    for text, differs in sorted(differing, key=lambda pair: len(pair[1].calls)):
+        tried[differs.group] += 1
+        if tried[differs.group] <= CHECKED:
+            texts.append(_cut(Trace.from_json(text.encode()), len(differs.calls)).to_json().decode())
     shortest: dict[tuple[str, ...], tuple[str, VersionDifference]] = {}
-    for text, each in zip(differing, pair.steady(differing), strict=True):
-        if each is None:
+    for text, each in zip(texts, pair.steady(texts), strict=True):
+        if each is None or each.kind == "inside":
             found.unsteady += 1
         elif each.group not in shortest or len(each.calls) < len(shortest[each.group][1].calls):
             shortest[each.group] = text, each
@@ -159,10 +179,7 @@ class _Pair:
         )
         found = self._compared(old, new)
         for alone in (self._compared(old, old_again), self._compared(new, new_again)):
-            found = [
-                None if each is None or (other is not None and len(other.calls) <= len(each.calls)) else each
-                for each, other in zip(found, alone, strict=True)
-            ]
+            found = [None if _is_chance(*pair) else pair[0] for pair in zip(found, alone, strict=True)]
         return found
 
     def shrunk(self, found: Sequence[tuple[str, VersionDifference]]) -> list[VersionDifference]:
@@ -191,6 +208,13 @@ class _Pair:
         return version.asked({"class": self._class, "traces": list(texts)}, self._seconds).runs
 
 
+def _is_chance(found: VersionDifference | None, alone: VersionDifference | None) -> bool:
+    """Return True if a version differs from itself where the versions differ, or before."""
+    if found is None or alone is None or (alone.kind == "inside" and found.kind != "inside"):
+        return False
+    return len(alone.calls) <= len(found.calls)
+
+
 def _cut(trace: Trace, steps: int) -> Trace:
     return replace(trace, steps=trace.taken_steps()[:steps], failure=None)
 
@@ -207,7 +231,11 @@ def _shorter(trace: Trace) -> list[Trace]:
 
 
 def first_difference(class_path: str, old: SeenRun, new: SeenRun) -> VersionDifference | None:
-    """Return the first step in which two runs of a trace differ; None where they do the same."""
+    """Return the first step in which two runs of a trace differ; None where they do the same.
+
+    What a program keeps to itself is named if nothing else differs: a release may rename all of it and do the same.
+    """
+    inside = None
     for number in range(max(len(old.steps), len(new.steps))):
         one, other = _step(old, number), _step(new, number)
         calls = tuple(each.call for each in (new if len(new.steps) > number else old).steps[: number + 1])
@@ -222,11 +250,12 @@ def first_difference(class_path: str, old: SeenRun, new: SeenRun) -> VersionDiff
             return VersionDifference(class_path, "error", one.name, kind, calls, *shown)
         if one.result != other.result:
             return VersionDifference(class_path, "result", one.name, "", calls, one.result, other.result)
-        if one.changes != other.changes:
-            path, before, after = _other_part(one, other)
-            shown = f"{path} = {before}", f"{path} = {after}"
-            return VersionDifference(class_path, "state", one.name, _KEY.sub("[*]", path), calls, *shown)
-    return None
+        for path, before, after in _other_parts(one, other):
+            what, shown = _KEY.sub("[*]", path), (f"{path} = {before}", f"{path} = {after}")
+            if "._" not in what:
+                return VersionDifference(class_path, "state", one.name, what, calls, *shown)
+            inside = inside or VersionDifference(class_path, "inside", one.name, what, calls, *shown)
+    return inside
 
 
 _NOTHING = SeenStep("", "", "")
@@ -240,9 +269,11 @@ def _call(step: SeenStep | None) -> str:
     return "the run has ended" if step is None else step.call
 
 
-def _other_part(one: SeenStep, other: SeenStep) -> tuple[str, str | None, str | None]:
-    """Return the first part of the state that two steps leave in another way, with what each leaves."""
+def _other_parts(one: SeenStep, other: SeenStep) -> Iterator[tuple[str, str | None, str | None]]:
+    """Yield each part of the state that two steps leave in another way, with what each leaves."""
     left, right = ({each.path: each.after for each in step.changes} for step in (one, other))
     before = {each.path: each.before for step in (one, other) for each in step.changes}
-    path = next(each for each in {**left, **right} if left.get(each, before[each]) != right.get(each, before[each]))
-    return path, left.get(path, before[path]), right.get(path, before[path])
+    for path in {**left, **right}:
+        values = left.get(path, before[path]), right.get(path, before[path])
+        if values[0] != values[1]:
+            yield path, *values

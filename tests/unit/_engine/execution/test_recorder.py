@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from typing import Any
 
 import pytest
@@ -26,6 +27,22 @@ def recorded(machine: type[RuleBasedStateMachine], *steps: TraceStep) -> RunReco
     loaded.replayer.run(loaded.tape, recorder)
     recorder.finished_steps(loaded.tape, loaded.driver.definition)
     return recorder
+
+
+def test_a_collection_that_holds_itself_is_shown_once_and_at_once() -> None:
+    ring: list[Any] = [[number] for number in range(40)]
+    for number, node in enumerate(ring):
+        node += [ring[number - 1], {"next": ring[(number + 1) % 40]}]
+    since = time.process_time()
+    text = render(ring[0])
+    assert time.process_time() - since < 0.1
+    assert text.startswith("[0, [39, [38, ")
+    loop: list[Any] = [1]
+    loop.append((loop, {"it": loop}))
+    assert render(loop) == "[1, ([...], {'it': [...]})]"
+    assert render([[2], [2]]) == "[[2], [2]]"
+    shared = [3]
+    assert render([shared, shared]) == "[[3], [3]]"
 
 
 def test_the_program_names_results_and_shows_draws() -> None:

@@ -295,6 +295,22 @@ def test_annotations_name_files_from_the_root_of_the_repository(
     assert "file=service/t.py,line=3" in written("github", document, tmp_path)
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_junit_counts_what_it_has_and_names_cases_by_their_failures(seed: int, tmp_path: Path) -> None:
+    document = json.loads(json.dumps(make_document(seed)))
+    root = ET.fromstring(written("junit", document, tmp_path))
+    suites = [*root.iter("testsuite")]
+    assert len(suites) == len(document["results"])
+    for suite in [root, *suites]:
+        cases = [*suite.iter("testcase")]
+        assert int(suite.get("tests", "-1")) == len(cases)
+        for kind, tag in (("failures", "failure"), ("errors", "error")):
+            assert int(suite.get(kind, "-1")) == sum(case.find(tag) is not None for case in cases)
+    names = [case.get("name", "") for case in root.iter("testcase")]
+    ids = [failure["id"] for result in document["results"] for failure in result["failures"]]
+    assert all(any(name.startswith(each) for name in names) for each in ids)
+
+
 def test_junit_has_a_case_for_each_saved_failure_that_is_no_finding(tmp_path: Path) -> None:
     seeds = [
         {"name": name, "path": name, "status": status, "message": "why"}

@@ -75,6 +75,25 @@ def test_each_difference_is_shown_once_by_its_shortest_run(tmp_path: Path) -> No
 
 
 @pytest.mark.slow
+def test_what_no_line_of_code_shows_is_found_and_renamed_private_attributes_are_only_counted(tmp_path: Path) -> None:
+    # Both versions reach the same lines whatever is put in; only the sum of two sevens is another.
+    hidden = PROGRAM.replace("sum(self.items)", "sum(self.items) + (self.items.count(7) == 2)")
+    versions = version(tmp_path, "old", PROGRAM), version(tmp_path, "new", hidden)
+    found = compare(*versions, "compared_machine:Machine", ["compared_program"], [], seed=1, seconds=4)
+    (each,) = found.differences
+    assert each.calls == ("put(number=7)", "put(number=7)", "total()")
+    renamed = PROGRAM.replace("self.items = []", "self.items, self._kept = [], []")
+    versions = version(tmp_path, "renamed", renamed), versions[0]
+    found = compare(*versions, "compared_machine:Machine", ["compared_program"], [], seed=1, seconds=2)
+    assert found.differences == []
+    assert set(found.inside) == set()
+    kept = renamed.replace("self.items.append(number)", "self.items.append(number), self._kept.append(number)")
+    found = compare(versions[0], version(tmp_path, "kept", kept), "compared_machine:Machine", [], [], seed=1, seconds=2)
+    assert found.differences == []
+    assert set(found.inside) == {"store._kept"}
+
+
+@pytest.mark.slow
 def test_a_version_differs_from_itself_in_nothing_and_what_chance_decides_is_left_out(tmp_path: Path) -> None:
     chance = PROGRAM.replace("append(number)", "append(id(object()) + __import__('time').time_ns())")
     assert differences(tmp_path, chance, chance.replace("sum(self.items)", "sum(self.items) + 0")) == []
@@ -104,6 +123,24 @@ def test_an_error_on_one_version_alone_is_a_difference_and_a_version_that_cannot
             SeenStep("a()", "a", ""),
             "state",
             ("x['k'] = 2", "x['k'] = 1"),
+        ),
+        (
+            SeenStep("a()", "a", "", (PartChange("x._y", "1", "2"), PartChange("z", "1", "2"))),
+            SeenStep("a()", "a", ""),
+            "state",
+            ("z = 2", "z = 1"),
+        ),
+        (
+            SeenStep("a()", "a", "", (PartChange("x._y", "1", "2"),)),
+            SeenStep("a()", "a", ""),
+            "inside",
+            ("x._y = 2", "x._y = 1"),
+        ),
+        (
+            SeenStep("a()", "a", "", (PartChange("_y", "1", "2"),)),
+            SeenStep("a()", "a", ""),
+            "state",
+            ("_y = 2", "_y = 1"),
         ),
     ],
 )

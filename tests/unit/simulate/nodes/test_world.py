@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import random
 import socket
+import time
 from typing import Any
 
 import pytest
@@ -241,6 +243,100 @@ def test_until_and_eventually_say_what_did_not_happen() -> None:
     assert "db/" in text
     assert "down: down" in text
     assert "paused: db" in text
+
+
+def test_a_poll_ends_with_its_time_limit_however_often_it_asks() -> None:
+    async def main(world: simulate.World) -> None:
+        asked = 0
+
+        def never() -> bool:
+            nonlocal asked
+            asked += 1
+            return False
+
+        async def poll() -> None:
+            while not never():
+                await asyncio.sleep(0.001)
+
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(poll(), 5)
+        assert world.time == pytest.approx(5)
+        assert asked >= 5000
+
+    simulate.run(main)
+
+
+def test_a_value_spreads_to_each_node_unless_one_is_down_and_then_the_check_fails() -> None:
+    async def main(world: simulate.World, *, down: bool) -> None:
+        stored: dict[str, str] = {}
+
+        async def replica(name: str) -> None:
+            async def take(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+                stored[name] = (await reader.readline()).decode().strip()
+                writer.close()
+
+            server = await asyncio.start_server(take, port=80)
+            await server.serve_forever()
+
+        async def write() -> None:
+            await asyncio.sleep(1)
+            for name in ("a", "b", "c"):
+                _, writer = await asyncio.open_connection(name, 80)
+                writer.write(b"value\n")
+                writer.close()
+
+        for name in ("a", "b", "c"):
+            world.node(name, functools.partial(replica, name))
+        world.node("writer", write)
+        await asyncio.sleep(0.5)
+        if down:
+            world["b"].crash()
+        await world.eventually("all have it", lambda: stored == dict.fromkeys("abc", "value"))
+
+    simulate.run(functools.partial(main, down=False))
+    with pytest.raises((simulate.NotReached, ConnectionError)):
+        simulate.run(functools.partial(main, down=True))
+
+
+def test_a_failure_after_deliveries_and_drawn_numbers_is_repeated_exactly() -> None:
+    async def main(world: simulate.World) -> None:
+        seen = list[str]()
+
+        async def client(word: str) -> None:
+            await asyncio.sleep(1)
+            seen.extend(await ask("db", word))
+            seen.append(str(random.getrandbits(64)))
+
+        world.node("db", echo)
+        for word in ("one", "two", "three"):
+            world.node(word, functools.partial(client, word))
+        await world.until(lambda: len(seen) == 6)
+        assert seen[0] == "ONE", seen
+
+    found = simulate.explore(main, runs=200, check=False).failure
+    assert found is not None
+    texts = set[str]()
+    for _ in range(3):
+        with pytest.raises(AssertionError) as caught:
+            simulate.run(main, decisions=found.decisions)
+        texts.add(str(caught.value).splitlines()[0])
+    assert len(texts) == 1
+
+
+def test_four_times_the_messages_take_about_four_times_the_steps_and_the_time() -> None:
+    async def main(world: simulate.World, number: int) -> None:
+        world.node("db", echo)
+        await asyncio.sleep(1)
+        assert len(await ask("db", *["x"] * number)) == number
+
+    def seconds(number: int) -> float:
+        since = time.process_time()
+        simulate.run(functools.partial(main, number=number))
+        return time.process_time() - since
+
+    seconds(100)
+    # Work that is quadratic in the messages takes sixteen times as long.
+    assert min(seconds(2000) for _ in range(3)) < 10 * min(seconds(500) for _ in range(3))
 
 
 def test_what_must_always_be_true_is_asked_after_each_step() -> None:

@@ -1,0 +1,25 @@
+"""The options of the commands: each is read by something, and what is written onto a file asks what to do there."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import ordeal
+from ordeal.config import flags
+from ordeal.config.table import Table, keys_of
+
+SOURCES = "\n".join(
+    path.read_text("utf-8")
+    for path in Path(ordeal.__file__).parent.rglob("*.py")
+    if "config" not in path.relative_to(Path(ordeal.__file__).parent).parts
+)
+TABLES = [each for each in vars(flags).values() if isinstance(each, type) and issubclass(each, Table)]
+
+
+@pytest.mark.parametrize("table", TABLES, ids=lambda table: table.__name__)
+def test_no_option_is_read_by_nothing(table: type[Table]) -> None:
+    unread = [name for name in keys_of(table) if not re.search(rf"[.\"']{name}\b", SOURCES)]
+    assert unread == []
