@@ -9,13 +9,14 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from types import CodeType
 
 from ordeal._base.code_objects import codes_in
 from ordeal._base.limits import MEBIBYTE
 from ordeal._base.regular_file import read_whole
-from ordeal._tools.mutation.mutants import Mutant, compiled_unit, equals_original
+from ordeal._tools.mutation.mutants import Mutant, compiled_unit, equals_original, is_for_others, names_of_systems
 from ordeal._tools.mutation.saved import project_files
 from ordeal._tools.mutation.source import Function, Source
 from ordeal._tools.mutation.verdicts import STATE_DIFFERS, Verdict
@@ -66,9 +67,49 @@ def proof(source: Source, mutant: Mutant, statement: ast.stmt | None) -> str:
     """Return why a mutant does what the original does; empty where that is not known."""
     if equals_original(source, mutant):
         return "the compiler leaves it out"
+    chain = [] if statement is None else [*_within(source, statement, mutant), *source.ancestors(statement)]
+    if any(is_for_others(*pair, names_of_systems(source)) for pair in pairwise(chain)):
+        return "only other versions of Python or other systems run it"
+    if (
+        any(_sets_what_it_compares(each) for each in chain[:2])
+        and {mutant.original, mutant.replacement} in _SAME_AT_EQUAL
+    ):
+        return "it sets a value that is already equal"
     if _does_nothing(statement) and (name := unread(source, mutant, statement)):
         return never_read(name)
     return ""
+
+
+def _within(source: Source, statement: ast.stmt, mutant: Mutant) -> list[ast.AST]:
+    """Return the expressions of a statement that hold a mutant, from the inside out, and the statement."""
+    spans = ((each, source.span(each)) for each in ast.walk(statement) if isinstance(each, ast.expr))
+    found = [(each, span) for each, span in spans if span[0] <= mutant.start and mutant.end <= span[1]]
+    # `walk` comes to outer expressions first.
+    return [*(each for each, _ in reversed(found)), statement]
+
+
+#: Operators that differ only for equal values.
+_SAME_AT_EQUAL = {"<", "<="}, {">", ">="}
+
+
+def _sets_what_it_compares(node: ast.AST) -> bool:
+    """Return True for a clamp to a number: ``if a > 9: a = 9``, or ``9 if a > 9 else a``."""
+    match node:
+        case ast.If(
+            test=ast.Compare(left=one, comparators=[other]), orelse=[], body=[ast.Assign(targets=[a], value=b)]
+        ):
+            pass
+        case ast.IfExp(test=ast.Compare(left=one, comparators=[other]), body=a, orelse=b):
+            pass
+        case _:
+            return False
+    texts = {ast.unparse(a), ast.unparse(b)}
+    is_number = any(isinstance(each, ast.Constant | ast.UnaryOp) or _is_length(each) for each in (a, b))
+    return is_number and texts == {ast.unparse(one), ast.unparse(other)}
+
+
+def _is_length(node: ast.expr) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "len"
 
 
 def never_read(name: str) -> str:
@@ -136,7 +177,9 @@ def _is_unread(codes: Sequence[CodeType], name: ast.Name) -> bool:
         stores = [
             at
             for at, each in enumerate(flow.instructions)
-            if ("STORE", name.lineno, name.col_offset) in _operations(each, name.id)
+            if not {(kind, name.lineno, name.col_offset) for kind in ("STORE", "DELETE")}.isdisjoint(
+                _operations(each, name.id)
+            )
         ]
         if stores:  # the compiler may repeat what stands behind `finally`
             return _SPIES.isdisjoint(code.co_names) and not any(flow.is_read_after(at, name.id) for at in stores)
@@ -159,8 +202,7 @@ class _Flow:
     def is_read_after(self, store: int, name: str) -> bool:
         """Return True if a local is read or deleted on any path from an instruction that stores it."""
         instruction = self.instructions[store]
-        kinds = [kind for kind, *_ in _operations(instruction, name)]
-        if kinds[-1] != "STORE":
+        if [kind for kind, *_ in _operations(instruction, name)][-1] == "LOAD":
             return True
         waiting, seen = self._next(instruction, store), {store}
         while waiting:
@@ -196,7 +238,12 @@ _PLAIN = (ast.Constant, ast.Name, ast.Tuple, ast.List, ast.Dict, ast.expr_contex
 
 
 def _does_nothing(statement: ast.stmt | None) -> bool:
-    """Return True if a statement makes a value without calling anything, so that only its name can matter."""
+    """Return True if a statement makes a value without calling anything, so that only its name can matter.
+
+    To delete a local does nothing as well, but for what is freed with it: tests that ask for that have noticed.
+    """
+    if isinstance(statement, ast.Delete):
+        return True
     value = getattr(statement, "value", None)
     if isinstance(statement, ast.AugAssign):
         return isinstance(value, ast.Constant) and isinstance(value.value, int | float)

@@ -61,7 +61,8 @@ class Job:
     """The work of a fork, which reports by ``say``, and its limits: seconds of CPU (0 for none) and of wall time.
 
     The wall time counts from the last report. After ``asleep`` seconds in which none of its threads has run at all, it
-    counts as late too. A job that ``is_original`` runs without a mutant, and may use any memory.
+    counts as late too. A job that ``is_original`` runs without a mutant, and may use any memory; one that ``is_free``
+    may also write and signal what plain pytest may, if there are no namespaces.
     """
 
     run: Callable[[Say], None]
@@ -70,6 +71,7 @@ class Job:
     tag: Any = None
     asleep: float = math.inf
     is_original: bool = False
+    is_free: bool = False
 
 
 @dataclass(slots=True)
@@ -245,7 +247,7 @@ def _be(job: Job, pipe: int, before: set[int | signal.Signals], memory: int) -> 
         with suppress(OSError):
             os.setpgid(0, 0)
         die_with(os.getppid(), group=True)
-        cover(is_original=job.is_original)
+        cover(is_original=job.is_original, is_free=job.is_free)
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         if not job.is_original:
             memory_limit.limit_memory(memory)

@@ -9,13 +9,14 @@ import dis
 import hashlib
 import operator
 import os
+import platform
 import re
 import sys
 import types
 import warnings
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -39,7 +40,8 @@ _GENERIC = {
     *("Awaitable", "Coroutine", "Iterable", "Iterator", "Mapping", "Sequence"),
 }
 #: Expressions that ask which Python runs, and where.
-_SYSTEM = {"version_info", "hexversion", "maxsize", "platform", "byteorder", "name"}
+_SYSTEM = {"version_info", "hexversion", "maxsize", "maxunicode", "platform", "byteorder", "name"}
+_PYTHON_2_OR_3 = re.compile(r"_?(?:IS_)?PY(?:THON)?_?([23])")
 _COMPARED: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
     ast.Eq: operator.eq,
     ast.NotEq: operator.ne,
@@ -188,7 +190,7 @@ def is_arid(source: Source, node: ast.AST) -> bool:
             return True
         if is_text and (isinstance(inner, ast.Raise) or getattr(inner, "name", "") == "__repr__"):
             return True
-        if _is_for_type_checkers(inner, outer) or _is_for_others(inner, outer):
+        if _is_for_type_checkers(inner, outer) or is_for_others(inner, outer, {}):
             return True
         if isinstance(inner, ast.Assign | ast.AnnAssign) and outer is source.tree:
             first, last = source.span(inner)
@@ -225,20 +227,34 @@ def _is_for_type_checkers(inner: ast.AST, outer: ast.AST) -> bool:
     return isinstance(outer, ast.Call) and _last_name(outer.func) == "cast" and inner in outer.args[:1]
 
 
-def _is_for_others(inner: ast.AST, outer: ast.AST) -> bool:
-    """Return True if only other Pythons, systems, type checkers or a script run a branch, or if a comment says so."""
+def is_for_others(inner: ast.AST, outer: ast.AST, names: Mapping[str, bool]) -> bool:
+    """Return True if only other Pythons, systems, type checkers or a script run a branch; ``names`` say which run."""
     with suppress(Exception):
         if isinstance(inner, ast.Compare):
-            _value_here(inner)
+            _value_here(inner, names)
             return True
         if isinstance(outer, ast.If | ast.IfExp):
-            never = outer.orelse if _value_here(outer.test) else outer.body
+            never = outer.orelse if _value_here(outer.test, names) else outer.body
             return inner is outer.test or inner is never or (isinstance(never, list) and inner in never)
     return False
 
 
-def _value_here(node: ast.AST) -> Any:
+@lru_cache(maxsize=64)
+def names_of_systems(source: Source) -> dict[str, bool]:
+    """Return the names of a module that stand for a question which Python runs or where, with the answer here."""
+    found: dict[str, bool] = {}
+    for each in source.tree.body:
+        if isinstance(each, ast.Assign) and not isinstance(each.value, ast.Constant):
+            with suppress(Exception):
+                if isinstance(value := _value_here(each.value, found), bool):
+                    found |= dict.fromkeys(_assigned(each), value)
+    return found
+
+
+def _value_here(node: ast.AST, names: Mapping[str, bool]) -> Any:
     """Return the value of an expression that asks which Python runs, where, and whether it runs at all.
+
+    ``names`` are those of the module that stand for such a question.
 
     Raises:
         LookupError: it asks for anything else.
@@ -250,34 +266,42 @@ def _value_here(node: ast.AST) -> Any:
             return False
         case ast.Name(id="__name__"):
             return "imported"
+        case ast.Name(id=name) if name in names:
+            return names[name]
+        case ast.Name(id=name) | ast.Attribute(attr=name) if python := _PYTHON_2_OR_3.fullmatch(name):
+            return python[1] == "3"
         case ast.UnaryOp(op=ast.Not(), operand=inner):
-            return not _value_here(inner)
+            return not _value_here(inner, names)
         case ast.BoolOp(op=kind, values=values):
             known = []
             for each in values:
                 with suppress(LookupError):
-                    known.append(bool(_value_here(each)))
+                    known.append(bool(_value_here(each, names)))
             decides = isinstance(kind, ast.Or)
             if decides in known:
                 return decides
             if len(known) == len(values):
                 return not decides
+        case ast.BinOp(left=base, op=ast.Pow(), right=ast.Constant(value=int(exponent))) if exponent < 100:
+            return _value_here(base, names) ** exponent
         case ast.Tuple():
-            return tuple(map(_value_here, node.elts))
+            return tuple(_value_here(each, names) for each in node.elts)
         case ast.Attribute(value=ast.Name(id="sys" | "os" as module), attr=name) if name in _SYSTEM:
             return getattr(sys if module == "sys" else os, name)
         case ast.Attribute(value=inner, attr="major" | "minor" as name):
-            return getattr(_value_here(inner), name)
+            return getattr(_value_here(inner, names), name)
         case ast.Subscript(value=inner, slice=ast.Slice(lower=None, upper=ast.Constant(value=int(end)), step=None)):
-            return _value_here(inner)[:end]
+            return _value_here(inner, names)[:end]
         case ast.Subscript(value=inner, slice=ast.Constant(value=at)):
-            return _value_here(inner)[at]
+            return _value_here(inner, names)[at]
         case ast.Compare(left=left, ops=[asked], comparators=[right]):
-            return _COMPARED[type(asked)](_value_here(left), _value_here(right))
+            return _COMPARED[type(asked)](_value_here(left, names), _value_here(right, names))
         case ast.Call(func=ast.Name(id="hasattr"), args=[ast.Name(id="sys" | "os" as module), text]):
-            return hasattr(sys if module == "sys" else os, _value_here(text))
+            return hasattr(sys if module == "sys" else os, _value_here(text, names))
+        case ast.Call(func=ast.Attribute(value=ast.Name(id="platform"), attr=name), args=[]):
+            return getattr(platform, name)()
         case ast.Call(func=ast.Attribute(value=inner, attr="startswith"), args=[begin]):
-            return _value_here(inner).startswith(_value_here(begin))
+            return _value_here(inner, names).startswith(_value_here(begin, names))
     raise LookupError
 
 

@@ -108,9 +108,12 @@ def negate(source: Source, node: ast.AST) -> Iterator[Change]:
 
 
 def return_none(source: Source, node: ast.AST) -> Iterator[Change]:
-    """Yield ``return x`` to ``return None``."""
+    """Yield ``return x`` to ``return None``, and ``return True`` to ``return False`` and back."""
     value = node.value if isinstance(node, ast.Return) else None
-    if value is not None and not (isinstance(value, ast.Constant) and value.value is None):
+    if isinstance(value, ast.Constant) and isinstance(value.value, bool):
+        # Callers that only ask whether it is true cannot tell None from False.
+        yield _replaced(source, value, str(not value.value))
+    elif value is not None and not (isinstance(value, ast.Constant) and value.value is None):
         yield _replaced(source, value, "None")
 
 

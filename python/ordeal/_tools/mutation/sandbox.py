@@ -2,8 +2,8 @@
 
 Where the system allows it, a judge and each fork of it get user, mount and process namespaces. All files are
 read-only there; above the project and the folders of temporary files lies an overlay in memory, whose size is limited.
-Elsewhere judges work in a copy of the project. In both cases the folders of the user and of temporary files are in a
-scratch folder, and a reaper ends all that a fork leaves behind.
+Elsewhere judges work in a copy of the project; Landlock, where Linux has it, makes all other files read-only. In both
+cases folders of the user and of temporary files are in a scratch folder, and a reaper ends what a fork leaves behind.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import shutil
 import signal
 import site
 import stat
+import struct
 import subprocess
 import sys
 import tempfile
@@ -28,6 +29,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+
+import msgspec
 
 import ordeal._native as _native
 from ordeal._base.formatting import one_line
@@ -47,7 +50,7 @@ BYTECODE = "bytecode"
 _IN_HOME = "HOME/"
 #: Folders of temporary files that programs use by name, and that of memory that processes share.
 _TEMPORARY, _SHARED = ("/tmp", "/var/tmp"), "/dev/shm"
-#: If set, judges work in a copy even where namespaces are allowed.
+#: If set, judges work in a copy even where namespaces are allowed; if set to `plain`, without Landlock as well.
 COPIES = "ORDEAL_MUTATE_COPY"
 _CLONE = 0x40049409  # FICLONE: share the blocks of a file until either is written
 
@@ -55,6 +58,10 @@ _CLONE = 0x40049409  # FICLONE: share the blocks of a file until either is writt
 _BIND, _RECURSIVE, _PRIVATE = 1 << 12, 1 << 14, 1 << 18
 _SETATTR, _SETATTR_RECURSIVE, _READ_ONLY, _AT_CWD = 442, 0x8000, 1, -100
 _CAPSET_VERSION = 0x20080522
+# From `linux/landlock.h` and `linux/prctl.h`.
+_CREATE_RULES, _ADD_RULE, _RESTRICT, _BELOW, _ASK_VERSION, _NO_NEW_RIGHTS = 444, 445, 446, 1, 1, 38
+#: To write, truncate, make, remove and move files; of the first versions each knows one right more.
+_CHANGES, _RIGHTS_OF_FIRST, _SCOPES_SINCE, _SCOPE_OF_SIGNALS = 0x7FF2, 13, 6, 2
 
 
 class NoVerdictError(OrdealError):
@@ -72,6 +79,7 @@ class Sandbox:
         scratch: a folder that is removed with the sandbox.
         folder: where commands begin, as they see it.
         limit: the most MiB that a fork may write.
+        written: the folders outside that tests may write.
         is_isolated: namespaces are there; otherwise ``scratch`` has a copy of the project.
     """
 
@@ -79,6 +87,7 @@ class Sandbox:
     scratch: str
     folder: str
     limit: int
+    written: tuple[str, ...]
     is_isolated: bool
 
     @property
@@ -119,7 +128,7 @@ class Sandbox:
 
     def __str__(self) -> str:
         """Return the text that ``enter`` takes."""
-        return json.dumps(dataclasses.asdict(self))
+        return msgspec.json.encode(self).decode()
 
 
 @contextmanager
@@ -127,7 +136,7 @@ def sandbox(folder: Path, passed: Sequence[str] = (), *, limit: int = 1024) -> I
     """Make a sandbox of the project that holds a folder, and remove it after the block.
 
     ``passed`` are paths that are not replaced: those in the home folder begin with ``HOME/``, others are of the project
-    and not copied. A fork may write ``limit`` MiB.
+    and not copied, and absolute ones may be written. A fork may write ``limit`` MiB.
 
     Raises:
         NoVerdictError: a copy is needed that is too large, or cannot be made, or this system cannot supervise forks.
@@ -148,7 +157,8 @@ def sandbox(folder: Path, passed: Sequence[str] = (), *, limit: int = 1024) -> I
         # The project is the repository that holds the folder, or the folder itself.
         above = (each for each in (folder.absolute(), *folder.absolute().parents) if (each / ".git").exists())
         root = next((each for each in above if each != each.parent), folder.absolute())
-        here = Sandbox(str(root), str(scratch), str(folder.absolute()), limit, is_isolated=True)
+        written = tuple(each for each in passed if Path(each).is_dir() and not (root / each).is_relative_to(root))
+        here = Sandbox(str(root), str(scratch), str(folder.absolute()), limit, written, is_isolated=True)
         if not can_isolate(here):
             _Copy(root, scratch, {root / each for each in passed}).make(scratch / "tree")
             here = dataclasses.replace(here, is_isolated=False)
@@ -290,7 +300,8 @@ def _covered(here: Sandbox) -> list[tuple[str, int, str]]:
     They are the project and those of temporary files, none within another.
     """
     found: list[Path] = []
-    for each in sorted({Path(name).resolve() for name in (here.root, here.place.parents[1], *_TEMPORARY)}):
+    names = here.root, str(here.place.parents[1]), *_TEMPORARY, *here.written
+    for each in sorted({Path(name).resolve() for name in names}):
         if each.is_dir() and not any(each.is_relative_to(above) for above in found):
             found.append(each)
     escapes = str.maketrans({each: f"\\{each}" for each in "\\,:"})
@@ -373,7 +384,7 @@ def enter(text: str, parent: int) -> None:
 
     With namespaces it goes on as a fork. What was started waits for it, and ends as it does.
     """
-    here = Sandbox(**json.loads(text))
+    here = msgspec.json.decode(text, type=Sandbox)
     _native.die_with(parent)
     os.chdir(here.folder)
     if here.is_isolated:
@@ -496,7 +507,7 @@ def write_anew(path: Path, text: bytes) -> None:
     path.write_bytes(text)
 
 
-def cover(*, is_original: bool) -> None:
+def cover(*, is_original: bool, is_free: bool = False) -> None:
     """In a fork: lay one more overlay over what may be written, so that it is gone with the fork.
 
     What a mutant writes is limited, and so are the rights of the fork.
@@ -514,9 +525,32 @@ def cover(*, is_original: bool) -> None:
             _called(_libc().capset(head, none))
     else:
         _native.keep_orphans()
+        if not is_free:
+            _confine(here, *([BYTECODE] if is_original else []))
     if not is_original:
         size = here.limit << 20
         resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+
+
+def _confine(here: Sandbox, *kept: str) -> None:
+    """Let this process change only files of the sandbox, and signal only what it starts, if Linux can (5.13, 6.12)."""
+    call = _libc().syscall
+    version = call(_CREATE_RULES, None, ctypes.c_size_t(0), _ASK_VERSION)
+    if version < 1 or os.environ.get(COPIES) == "plain":
+        return
+    rights = _CHANGES & (1 << min(_RIGHTS_OF_FIRST + version - 1, 15)) - 1
+    scopes = [0, _SCOPE_OF_SIGNALS] if version >= _SCOPES_SINCE else []
+    rules = struct.pack(f"={1 + len(scopes)}Q", rights, *scopes)
+    ruleset = call(_CREATE_RULES, rules, ctypes.c_size_t(len(rules)), 0)
+    _called(ruleset)
+    inner = (f"{here.scratch}/{name}" for name in ("tree", "home", "tmp", *kept))
+    for each in ("/dev", *inner, *here.written):
+        handle = os.open(each, os.O_PATH)
+        _called(call(_ADD_RULE, ruleset, _BELOW, struct.pack("=Qi", rights, handle), 0))
+        os.close(handle)
+    _called(_libc().prctl(_NO_NEW_RIGHTS, 1, 0, 0, 0))
+    _called(call(_RESTRICT, ruleset, 0))
+    os.close(ruleset)
 
 
 def main() -> None:
@@ -525,6 +559,8 @@ def main() -> None:
     enter(text, int(parent))
     for name, data in json.loads(Path(put).read_text("ascii")).items():
         write_anew(Path(name), data.encode("latin-1"))
+    if _Current.sandbox is not None and not is_isolated():
+        _confine(_Current.sandbox, _PLACE, BYTECODE)
     os.execvp(command[0], command)
 
 

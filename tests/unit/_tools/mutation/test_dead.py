@@ -34,7 +34,7 @@ def verdicts(folder: Path, word: Word, *operators: str, note: str = "") -> list[
     [
         ("rest = 10\n    return a", True),
         ("rest = 10\n    if a:\n        rest = a\n    return rest", False),
-        ("rest = 10\n    del rest", False),
+        ("rest = 10\n    del rest, a[0]", False),
         ("rest = 10\n    return locals()", False),
         ("rest = 10\n    return lambda: rest", False),
         ("while a:\n        a -= 1", False),
@@ -48,6 +48,16 @@ def verdicts(folder: Path, word: Word, *operators: str, note: str = "") -> list[
         ("rest = 10\n    try:\n        rest = int(a)\n    except ValueError:\n        pass\n    return rest", False),
         ("rest = 10\n    with a:\n        rest = a\n    return rest", False),
         ("try:\n        print(a)\n    finally:\n        rest = 10\n    rest = a\n    return rest", True),
+        ("del a", True),
+        ("for b in c:\n        del a[b]", False),
+        ("b = c()\n    print(b)\n    del b\n    return locals()", False),
+        ("global b\n    del b", False),
+        ("if a > 9:\n        a = 9\n    return a", True),
+        ("if a > 9:\n        a = 8\n    return a", False),
+        ("if a > b:\n        a = b\n    return a", False),
+        ("if a > len(b):\n        a = len(b)\n    else:\n        print()\n    return a", False),
+        ("return print() or (a if a < len(b) else len(b))", True),
+        ("return print() or (b if a < len(b) else len(b))", False),
     ],
 )
 def test_what_cannot_matter_is_proved(tmp_path: Path, body: str, dead: bool) -> None:
@@ -55,6 +65,23 @@ def test_what_cannot_matter_is_proved(tmp_path: Path, body: str, dead: bool) -> 
     made = mutants_of(source, ["boundary", "delete_statement", "comparison"])
     found = [each for each in made if proof(source, each, statement_of(source, each)) and "return" not in each.original]
     assert bool(found) == dead
+
+
+@pytest.mark.parametrize(
+    ("begin", "dead"),
+    [
+        ("import sys\nON_OLD = sys.version_info < (3,)\n", True),
+        ("import platform\nON_OLD = platform.python_implementation() == 'Other'\n", True),
+        ("import sys\nON_OLD = len(sys.argv) < 0\n", False),
+        ("ON_OLD = False\n", False),
+    ],
+)
+def test_what_only_other_systems_run_is_dead(tmp_path: Path, begin: str, dead: bool) -> None:
+    text = f"{begin}def f(a):\n    if ON_OLD:\n        print(1)\n    return 1 if ON_OLD else a\n"
+    source = Source(tmp_path / "shop.py", "shop.py", text.encode())
+    made = [each for each in mutants_of(source, ["delete_statement", "boundary"]) if each.name]
+    found = [bool(proof(source, each, statement_of(source, each))) for each in made]
+    assert found == [dead] * 5
 
 
 def test_what_something_noticed_stays_what_it_is(tmp_path: Path) -> None:

@@ -195,6 +195,10 @@ def test_what_is_none_is_counted() -> None:
         ("import sys\ndef f(a):\n    return sys.version_info >= (3, 9) and a\n", 2),
         ("import os\nif not hasattr(os, 'fork'):\n    LIMIT = 1\n", 0),
         ("DEBUG = False\ndef f():\n    if DEBUG: print(1)\n", 6),
+        ("import six\ndef f(a):\n    if six.PY2:\n        a += 1\n    return a if not _PY3 else 2\n", 3),
+        ("import sys\ndef f(a):\n    return a if sys.maxsize > 2**32 else 2\n", 1),
+        ("import sys\ndef f(a):\n    return a if len(sys.argv) > 2**32 else 2\n", 11),
+        ("def f(a):\n    if PY5:\n        a += 1\n    return a\n", 6),
     ],
 )
 def test_code_for_other_pythons_makes_no_mutants(tmp_path: Path, code: str, made: int) -> None:

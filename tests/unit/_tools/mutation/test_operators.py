@@ -39,6 +39,7 @@ def changed_line(source: Source, mutant: Mutant) -> str:
         ("boundary", "x = 0xFF", ["x = 0x100", "x = 0xfe"]),
         ("return_none", "def f():\n    return 1", ["return None"]),
         ("return_none", "def f():\n    return None", []),
+        ("return_none", "def f():\n    return False", ["return True"]),
         ("boundary", "x = 5", ["x = 6", "x = 4"]),
         ("constant", "x = True", ["x = False"]),
         ("logical", "x = a and b and c", ["x = a or b and c", "x = a and b or c"]),

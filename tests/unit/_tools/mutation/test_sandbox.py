@@ -33,12 +33,17 @@ HARMS = {
     "server": "subprocess.Popen(['sleep', MARK], start_new_session=True)",
     "daemon": "os.fork() or (os.setsid(), os.fork() or os.execvp('sleep', ['sleep', MARK]))",
     "full": "Path('full').write_bytes(bytes(200 << 20))",
+    "outside": "Path(OUTSIDE, 'kept').write_text('gone')",
+    "cut": "os.truncate(Path(OUTSIDE, 'kept'), 0)",
+    "moved": "os.rename(OUTSIDE, OUTSIDE + '2')",
+    "new": "Path(OUTSIDE, 'new').mkdir()",
+    "absolute": "shutil.rmtree(ROOT)",
+    "parent": "os.kill(os.getppid(), signal.SIGKILL)",
+    "bystander": "os.kill(int(Path(OUTSIDE, 'pid').read_text()), signal.SIGKILL)",
 }
-#: Not without namespaces: the name of a folder is known to the program, and all processes may be seen.
+#: Not without namespaces: where Landlock is missing, these would end all that runs here, and Python with it.
 HARMS_ISOLATED = {
     "everyone": "os.kill(-1, signal.SIGKILL)",
-    "outside": "Path(OUTSIDE, 'kept').write_text('gone')",
-    "absolute": "shutil.rmtree(ROOT)",
     "installed": "Path(os.__file__).write_text('gone')",
 }
 PROGRAM = """
@@ -75,6 +80,8 @@ def test_a_mutant_that_does_harm_changes_nothing_outside(
     (folder / "data").mkdir()
     (folder / "data" / "out").symlink_to(outside)
     (folder / "data" / "x").write_text("x")
+    with sandbox(folder) as here:
+        assert here.is_isolated == (way == "isolated")
     harms = HARMS | (HARMS_ISOLATED if way == "isolated" else {})
     lines = "".join(f"    if kind == {number}: {harm}\n" for number, harm in enumerate(harms.values()))
     names = f"MARK, OUTSIDE, ROOT = {mark!r}, {str(outside)!r}, {str(folder)!r}\n"
@@ -85,8 +92,9 @@ def test_a_mutant_that_does_harm_changes_nothing_outside(
     constant = next(each for each in mutants_of(source, ["boundary"]) if each.name == "call")
     numbers = range(len(harms))
     mutants = [replace(constant, replacement=str(each), id=f"{each:012}") for each in numbers]
-    before, home = _states(folder.parent), {*Path.home().iterdir()}
     with subprocess.Popen(["sleep", "60"]) as bystander:
+        (outside / "pid").write_text(str(bystander.pid))
+        before, home = _states(folder.parent), {*Path.home().iterdir()}
         found = judge_with_pytest([source], mutants, tests=[], folder=folder, workers=2, memory=64).verdicts
         assert bystander.poll() is None
         bystander.kill()
@@ -97,7 +105,7 @@ def test_a_mutant_that_does_harm_changes_nothing_outside(
 
 
 def test_a_judge_that_is_lost_gives_no_verdict(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(COPIES, "1")
+    monkeypatch.setenv(COPIES, "plain")
     (tmp_path / "shop.py").write_text(
         "import os\ndef f(a):\n    os.kill(os.getppid(), 0)\n    return a + 1\ndef g(a):\n    return a + 1\n"
     )
@@ -182,6 +190,33 @@ def test_a_copy_is_bounded_and_leaves_out_what_is_passed(tmp_path: Path, monkeyp
     with sandbox(tmp_path, ["data"]) as here:
         assert Path(here.seen(tmp_path / "data")).is_symlink()
         assert not Path(here.seen(tmp_path / "pipe")).exists()
+
+
+def test_a_test_that_a_copy_refuses_is_set_apart_and_the_others_judge(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(COPIES, "1")
+    (tmp_path / "shop.py").write_text("def f(a):\n    return a + 1\n")
+    (tmp_path / "test_shop.py").write_text(
+        "import os\nfrom shop import f\n"
+        "def test_f(): assert f(1) == 2\ndef test_parent(): assert f(1) == 2 and os.kill(os.getppid(), 0) is None\n"
+    )
+    source = Source.of(tmp_path / "shop.py", "shop.py")
+    judgement = judge_with_pytest([source], mutants_of(source, ["arithmetic"]), tests=[], folder=tmp_path, workers=2)
+    assert [each.word for each in judgement.verdicts] == ["killed"]
+    assert judgement.flaky == ["test_shop.py::test_parent"]
+
+
+@pytest.mark.parametrize("is_named", [True, False])
+def test_outside_a_copy_only_a_folder_that_is_named_is_written(
+    is_named: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(COPIES, "1")
+    for name in ("project", "state"):
+        (tmp_path / name).mkdir()
+    with sandbox(tmp_path / "project", [str(tmp_path / "state")] if is_named else []) as here:
+        here.start(["touch", str(tmp_path / "state" / "new")], {}, {}).wait()
+    assert (tmp_path / "state" / "new").exists() == is_named
 
 
 def test_nothing_of_a_sandbox_is_left(tmp_path: Path) -> None:

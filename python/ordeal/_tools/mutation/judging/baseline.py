@@ -28,6 +28,9 @@ _SECONDS = 600.0
 #: How many tests may be flaky; with more, something else is wrong.
 UNSTEADY_MAX = 20
 
+#: How Python reports that a sandbox does not let a test write to a file.
+_NOT_WRITTEN = "PermissionError: [Errno 13]", "OSError: [Errno 30]"
+
 Lines = set[tuple[str, int]]
 
 
@@ -154,10 +157,12 @@ class Original:
         return Ran(said, (ended[id(unwatched)].said or [{}])[-1], _why(first), self._pass_again(failed))
 
     def _pass_again(self, failed: Sequence[int]) -> Set[int]:
-        """Return the failed tests that pass when they run again: they are flaky."""
+        """Return the failed tests that pass when they run again: they are flaky, or need what a copy refuses."""
         if not 0 < len(failed) <= UNSTEADY_MAX:
             return frozenset()
-        ended = next(run_jobs([original_job(lambda tell: self.run(failed, tell))], 1))
+        job = original_job(lambda tell: self.run(failed, tell))
+        job.is_free = True
+        ended = next(run_jobs([job], 1))
         return {each["test"] for each in ended.said if each.get("outcome") == "passed"}
 
     def _counting(self, say: Say) -> Say:
@@ -209,6 +214,8 @@ def failing(failed: Sequence[tuple[str, str]]) -> Refused:
     them = f"these {len(failed)} tests" if more else "it"
     others = f" and {more} more" if more else ""
     hint = f"`--deselect-failing` goes on without {them}"
+    if any(refused in why for refused in _NOT_WRITTEN):
+        hint += "; `pass` in `[mutations]` names folders outside the project that tests may write"
     return Refused(f"the tests fail without any mutant: {name}{others}", "; ".join([*last, hint]))
 
 
