@@ -27,8 +27,9 @@ _FORMS = [
     for form in (
         r"(\b(?:bearer|basic|digest)\s+)([A-Za-z0-9._~+/=-]{6,})",
         r"(\b[a-z][a-z0-9+.-]*://)([^\s/?#@\"'<>]+)(?=@)",
-        # Assigned: in a query, a form, an option, an environment, a file of settings, or a header within a text.
+        # Assigned: in a query, a form, an environment, a file of settings, or a header within a text; an option.
         rf"([\w-]*(?:{_NAME})[\w-]*[\"']?(?:\s*[:=]\s*|\s+(?=\S*\d))[\"']?)([^\s\"'&,;<>]+)",
+        rf"((?:^|\s)--?[\w-]*(?:{_NAME})[\w-]*\s+['\"]?)([^\s'\"]+)",
         # XML, and a part of a form.
         rf"(<[\w:-]*(?:{_NAME})[\w-]*>)([^<]+)",
         rf"(name=\"[^\"]*(?:{_NAME})[^\"]*\"(?:\r?\n[^\r\n]+)*\r?\n\r?\n)([^\r\n]+)",

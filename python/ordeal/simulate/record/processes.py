@@ -14,7 +14,6 @@ from typing import Any
 
 from ordeal.simulate.errors import RecordError
 from ordeal.simulate.outside.declared import words_of
-from ordeal.simulate.record.masking import MASKED, is_secret_name
 from ordeal.simulate.record.record_file import Reply, to_bytes, to_text
 from ordeal.simulate.record.recording import current
 from ordeal.simulate.replacement import BoundPlaces
@@ -99,13 +98,11 @@ def _system(command: Any) -> int:
 
 
 def command_line(arguments: Any) -> str:
-    """Return a command as it is recorded: the program by its name, and what follows an option of a secret masked."""
+    """Return a command as it is recorded: a text as it is, and in a list the program by its name."""
+    if isinstance(arguments, str):
+        return arguments
     words = words_of(arguments) or [""]
-    words[0] = PurePath(words[0]).name
-    for place, word in enumerate(words[:-1]):
-        if word.startswith("-") and "=" not in word and is_secret_name(word):
-            words[place + 1] = MASKED
-    return shlex.join(words)
+    return shlex.join([PurePath(words[0]).name, *words[1:]])
 
 
 _PLACES = BoundPlaces(

@@ -16,7 +16,7 @@ from ordeal.simulate.record.masking import MASKED, Masks, fits
 
 SECRETS = {name: f"s3cr3t-{name}-9f81" for name in (
     "bearer", "cookie", "set_cookie", "key", "query", "json", "form", "basic", "environment", "argument", "reply",
-    "option", "nested", "multipart", "xml", "proxy", "echo", "file", "header_of_mine", "path",
+    "option", "shell", "nested", "multipart", "xml", "proxy", "echo", "file", "header_of_mine", "path",
 )}  # fmt: skip
 
 
@@ -48,6 +48,7 @@ def test_no_secret_is_written(server: Server, monkeypatch: pytest.MonkeyPatch) -
         httpx.get(f"{server.url}/a".replace("//", f"//ann:{s['basic']}@"))
         httpx.post(f"{server.url}/a", content=f"Set-Cookie: sid={s['set_cookie']}; and {s['echo']}")
         subprocess.run(["echo", "--password", s["option"], f"--api-key={s['argument']}"], capture_output=True)
+        subprocess.run(f"echo --api-token {s['shell']}", shell=True, capture_output=True)
         subprocess.run(["env"], env={"PATH": "/usr/bin:/bin", "DB_PASSWORD": s["environment"]}, capture_output=True)
         subprocess.run(["sh", "-c", 'echo "$SERVICE_TOKEN"'], capture_output=True)
         Path("settings.ini").read_text()
