@@ -19,6 +19,7 @@ from ordeal.simulate.record.record_file import Reply, to_bytes, to_text
 from ordeal.simulate.record.recording import Recording, calling_package, current
 from ordeal.simulate.replacement import MACHINERY, BoundPlaces
 
+__tracebackhide__ = True
 #: What these libraries read is theirs, such as the passwords of other hosts.
 _OF_OTHERS = MACHINERY | {"aiohttp", "certifi", "httpcore", "httpx", "requests", "urllib3", "vcr"}
 _REAL_OPEN: Any = io.open

@@ -20,6 +20,7 @@ from vcr.stubs import httpx_stubs
 from ordeal.simulate.record.record_file import http_reply, to_bytes
 from ordeal.simulate.record.recording import Asked, current
 
+__tracebackhide__ = True
 #: The request for whose answer the present task or thread waits.
 _waiting: ContextVar[Asked | None] = ContextVar("waiting", default=None)
 #: Some of their transports lead to no other process, and vcrpy would record these too.

@@ -21,22 +21,22 @@ _NAME = (
 )
 _SECRET_NAME = re.compile(rf"(?:{_NAME})|(?:^|[-_])(?:auth|sig|sid)$|^session$", re.IGNORECASE)
 _COOKIE = re.compile(r"((?:^|;)\s*+(?!(?:path|domain|expires|max-age|samesite)=)[^=;]+=)([^;]*)", re.IGNORECASE)
-# Each has what stays as its first group, and the secret as its second.
+# Each has what stays as its first group, and the secret as its second. Bounds keep long texts from taking long.
 _FORMS = [
     re.compile(form, re.IGNORECASE)
     for form in (
         r"(\b(?:bearer|basic|digest)\s+)([A-Za-z0-9._~+/=-]{6,})",
-        r"(\b[a-z][a-z0-9+.-]*://)([^\s/?#@\"'<>]+)(?=@)",
+        r"(\b[a-z][a-z0-9+.-]{0,20}://)([^\s/?#@\"'<>]+)(?=@)",
         # Assigned: in a query, a form, an environment, a file of settings, or a header within a text; an option.
-        rf"([\w-]*(?:{_NAME})[\w-]*[\"']?(?:\s*[:=]\s*|\s+(?=\S*\d))[\"']?)([^\s\"'&,;<>]+)",
-        rf"((?:^|\s)--?[\w-]*(?:{_NAME})[\w-]*\s+['\"]?)([^\s'\"]+)",
+        rf"((?:{_NAME})[\w-]{{0,40}}[\"']?(?:\s*[:=]\s*|\s+(?=\S*\d))[\"']?)([^\s\"'&,;<>]+)",
+        rf"((?:^|\s)-[\w-]{{0,40}}(?:{_NAME})[\w-]{{0,40}}\s+['\"]?)([^\s'\"]+)",
         # XML, and a part of a form.
-        rf"(<[\w:-]*(?:{_NAME})[\w-]*>)([^<]+)",
-        rf"(name=\"[^\"]*(?:{_NAME})[^\"]*\"(?:\r?\n[^\r\n]+)*\r?\n\r?\n)([^\r\n]+)",
+        rf"(<[\w:-]{{0,40}}(?:{_NAME})[\w-]{{0,40}}>)([^<]+)",
+        rf"(name=\"[^\"]{{0,40}}(?:{_NAME})[^\"]{{0,40}}\"(?:\r?\n[^\r\n]+)*\r?\n\r?\n)([^\r\n]+)",
         # What is known by how it looks: JSON Web Tokens, keys of large services, and private keys.
         r"(\b)(eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*|(?:gh[pousr]|github_pat|glpat|xox[abprs]|[sr]k)[-_][\w-]{10,})",
         r"(\b)(AKIA[A-Z0-9]{16}|AIza[\w-]{35})",
-        r"(-----BEGIN [A-Z ]*PRIVATE KEY-----)([\s\S]*?)(?=-----END)",
+        r"(-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----)([\s\S]*?)(?=-----END)",
     )
 ]
 

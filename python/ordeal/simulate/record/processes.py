@@ -18,6 +18,7 @@ from ordeal.simulate.record.record_file import Reply, to_bytes, to_text
 from ordeal.simulate.record.recording import current
 from ordeal.simulate.replacement import BoundPlaces
 
+__tracebackhide__ = True
 PIPE = subprocess.PIPE
 _REAL_RUN: Any = subprocess.run
 _REAL_SYSTEM = os.system

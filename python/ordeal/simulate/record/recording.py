@@ -39,6 +39,8 @@ from ordeal.simulate.record.record_file import (
 from ordeal.simulate.replacement import package_of
 from ordeal.simulate.runtime.sites import is_of_project, is_own, is_program
 
+#: Frames of a report: those of the program say more.
+__tracebackhide__ = True
 KINDS = {"http": "http", "process": "processes", "files": "files"}
 _HERE = f"{Path(__file__).parent}/"
 _TEMPORARY = re.compile(rf"{re.escape(tempfile.gettempdir())}/(?:pytest-of-[^/\s]+/pytest-\d+|tmp[a-z0-9_]{{8}}\b)")
@@ -155,6 +157,9 @@ class Recording:
         self._write([each for each in made if each.reply is not None or each.error is not None])
         if self._drift is not None and error is not self._drift:  # the program caught it
             raise self._drift from error
+        if error is not None and error is not self._drift:
+            where = portable(str(self._path))
+            error.add_note(f"What it got from outside is in {where}; delete that file to ask the real thing again.")
         if error is None and self._is_ordered and not self.is_new and self._count < len(self._known):
             self._fail(f"request {self._count + 1} is missing: {self._known[self._count].title}")
         left = next((each for each in made if each.reply is None and each.error is None), None)
@@ -280,7 +285,8 @@ def current(kind: str) -> Recording | None:
 
 def portable(text: str) -> str:
     """Return a text with paths as on any machine: relative to the current folder, without temporary names."""
-    return _TEMPORARY.sub("TMP", text.replace(f"{_real_folder()}/", ""))
+    folder = _real_folder().rstrip("/")
+    return _TEMPORARY.sub("TMP", text.replace(f"{folder}/", "") if folder else text)
 
 
 def _frames() -> Iterator[FrameType]:

@@ -35,7 +35,7 @@ def noted(call: Callable[[], Any]) -> Any:
 
 def by_httpx(url: str) -> list[Any]:
     def answer(method: str, path: str, **options: Any) -> Any:
-        got = httpx.request(method, f"{url}{path}", **options)
+        got = httpx.request(method, f"{url}{path}", verify=False, **options)
         return got.status_code, got.reason_phrase, got.content, counted(got.headers), len(got.history)
 
     return [

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import subprocess
+import time
 from pathlib import Path
 
 import httpx
@@ -78,6 +79,15 @@ def test_a_secret_that_was_masked_fits_any_other() -> None:
 )
 def test_what_is_no_secret_stays(text: str) -> None:
     assert Masks().text(text) == text
+
+
+@pytest.mark.parametrize(
+    "part", ["QUJD+/", "token", "a-b.c", 'name="', "--token", "<a:", " token ", "a://", "-----BEGIN "]
+)
+def test_a_long_text_does_not_take_long(part: str) -> None:
+    began = time.process_time()
+    Masks().text(part * (100_000 // len(part)))
+    assert time.process_time() - began < 2  # a pattern that goes back and forth takes hours
 
 
 def test_json_stays_as_it_is_written_where_nothing_is_masked() -> None:

@@ -22,7 +22,7 @@ def write(text: str | bytes) -> Callable[[Path], object]:
 
 def huge(path: Path) -> None:
     with open(path, "wb") as file:
-        file.truncate(2**30)
+        file.truncate(2**20)
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,10 @@ def huge(path: Path) -> None:
         (Path.mkdir, "directory"),
     ],
 )
-def test_a_file_that_is_no_record_is_refused(make: Callable[[Path], object], said: str) -> None:
+def test_a_file_that_is_no_record_is_refused(
+    make: Callable[[Path], object], said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ordeal.simulate.record.record_file.INPUT_BYTES_MAX", 2**19)
     make(Path("a.jsonl"))
     for ordered in (True, False):
         with pytest.raises(RecordError) as caught, record("process", file="a.jsonl", ordered=ordered):

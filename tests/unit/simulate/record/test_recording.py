@@ -16,6 +16,7 @@ from tests.unit.simulate.record.conftest import Server
 from ordeal import simulate
 from ordeal._base.records_used import records
 from ordeal.simulate import RecordDrift, RecordError, record
+from ordeal.simulate.record.recording import portable
 
 RECORDED = """\
 def talk(url, httpx, subprocess):
@@ -184,6 +185,17 @@ def test_unordered_records_grow_and_are_served_by_how_often_they_were_asked() ->
     Path("n").write_text("3")
     assert [ask(kept) for _ in range(2)] == [b"3", b"2"]
     assert len(Path("a.jsonl").read_text().splitlines()) == 5
+
+
+def test_in_the_root_folder_addresses_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir("/")
+    assert portable("http://a/b") == "http://a/b"
+
+
+def test_an_error_that_ends_the_block_says_where_its_answers_are() -> None:
+    with pytest.raises(FileNotFoundError) as caught, record("files", file="a.jsonl"):
+        Path("missing.txt").read_text()
+    assert "a.jsonl; delete that file" in caught.value.__notes__[0]
 
 
 def test_an_ordered_record_is_used_once() -> None:
