@@ -44,7 +44,7 @@ from ordeal._report.terminal import terminal_report
 from ordeal.cli import terminal
 from ordeal.cli.commands import ALL_OPTIONS
 from ordeal.cli.folders import traces_folders
-from ordeal.cli.own_files import is_generated, is_state, place_for
+from ordeal.cli.own_files import is_generated, is_state, place_for, write_placed
 from ordeal.cli.progress import Watchers, progress_view
 from ordeal.config.flags import ExploreFlags
 from ordeal.config.options import (
@@ -408,7 +408,9 @@ class _CliSession:
         folder = Path(self._config.report.report_dir)
         written = []
         for name in wanted:
-            write = partial(write_report, name, document, folder)
+            write = partial(
+                write_placed, "--report-dir", folder, self._flags.on_exists, partial(write_report, name, document)
+            )
             written.append(self._try(write, f"report {name} to `{folder / name}`"))
         if written := list(filter(None, written)):
             terminal.say(f"Reports saved: {', '.join(str(path) for path in written)}")

@@ -6,6 +6,7 @@ import difflib
 import importlib.util
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,7 @@ from ordeal._tools.scaffold.settings import WORKFLOW, FileChange, ignore_change,
 from ordeal._tools.scaffold.trying import ClassTry, explore, try_classes
 from ordeal._tools.scaffold.writing import machine_name, snake, written
 from ordeal.cli import terminal
+from ordeal.cli.own_files import is_none, place_for
 from ordeal.config.flags import InitFlags
 from ordeal.config.options import DEFAULT_PATH
 from ordeal.errors import ConfigError, MachineError
@@ -37,16 +39,20 @@ from ordeal.result.exploration import ranges
 def run(flags: InitFlags) -> int:
     """Write a machine for a class of a package, and run it. Return the exit code: 0 if it ran."""
     folder = Path.cwd()
-    if flags.ci and WORKFLOW.exists():
+    if flags.ci and flags.on_exists is None and WORKFLOW.exists():
         raise ConfigError(f"{WORKFLOW} is already there", hint="leave `--ci` out, or move the file")
     package, classes = _classes(flags.target, flags.cls, folder)
     roots = [package.root]
     tried = try_classes([each.path for each in classes[:LISTED_MAX]], roots)
     chosen, answer = _best(classes, tried)
     _list(package, classes, tried, chosen)
-    changes = _changes(package, answer)
+    file = _file(answer)
+    if flags.on_exists is not None:
+        file = place_for("init", file, is_none, flags.on_exists)
+    changes = _changes(package, answer, file, is_new=flags.on_exists != "replace" or not file.exists())
     if flags.ci:
-        changes.append(workflow_change())
+        place = WORKFLOW if flags.on_exists is None else place_for("--ci", WORKFLOW, is_none, flags.on_exists)
+        changes.append(replace(workflow_change(), path=place, is_new=not place.exists()))
     if flags.dry_run:
         for change in changes:
             old = "" if change.is_new else read_whole(change.path).decode("utf-8", "surrogateescape")
@@ -57,10 +63,10 @@ def run(flags: InitFlags) -> int:
     for change in changes:
         change.path.parent.mkdir(parents=True, exist_ok=True)
         # Never over a file that came into being meanwhile.
-        with change.path.open("x" if change.is_new else "w", encoding="utf-8", errors="surrogateescape") as file:
-            file.write(change.text)
+        with change.path.open("x" if change.is_new else "w", encoding="utf-8", errors="surrogateescape") as stream:
+            stream.write(change.text)
         terminal.say(f"{'Wrote' if change.is_new else 'Added to'} {change.path}{_told(change, answer)}")
-    return _first_run(flags, package, chosen, answer, folder)
+    return _first_run(flags, package, chosen, _class_path(file, answer), file, folder)
 
 
 def _classes(target: str | None, name: str | None, folder: Path) -> tuple[FoundPackage, list[FoundClass]]:
@@ -124,12 +130,11 @@ def _list(
         terminal.say(f"  For another class: `ordeal init {another}`")
 
 
-def _changes(package: FoundPackage, answer: ClassTry) -> list[FileChange]:
-    file = _file(answer)
-    if file.exists():
-        raise ConfigError(f"{file} is already there", hint="name another class, or move the file")
+def _changes(package: FoundPackage, answer: ClassTry, file: Path, *, is_new: bool) -> list[FileChange]:
+    if is_new and file.exists():
+        raise ConfigError(f"{file} is already there", hint="name another class, or add `--on-exists number`")
     text = written(answer, str(file))
-    changes = [FileChange(file, text, text, is_new=True)]
+    changes = [FileChange(file, text, text, is_new=is_new)]
     settings = settings_change(Path(DEFAULT_PATH), _class_path(file, answer), package.name.partition(".")[0])
     ignored = ignore_change(Path(".gitignore"))
     return [*changes, *filter(None, [settings, ignored])]
@@ -151,9 +156,9 @@ def _told(change: FileChange, answer: ClassTry) -> str:
     return f"{shown}, {left_out} left out" if left_out else shown
 
 
-def _first_run(flags: InitFlags, package: FoundPackage, chosen: FoundClass, answer: ClassTry, folder: Path) -> int:
-    file = _file(answer)
-    class_path = _class_path(file, answer)
+def _first_run(
+    flags: InitFlags, package: FoundPackage, chosen: FoundClass, class_path: str, file: Path, folder: Path
+) -> int:
     seconds = flags.seconds
     terminal.say(f"Running it for {seconds:g} s ...")
     document = explore(class_path, seconds, folder, [package.root])

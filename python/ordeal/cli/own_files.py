@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable
 from itertools import count
 from pathlib import Path
 
 from ordeal._base.formatting import one_line
+from ordeal._base.limits import PART_BYTES
 from ordeal._base.regular_file import read_regular
-from ordeal._base.trace_file import PACKED_NAME, Trace
+from ordeal._base.trace_file import PACKED_NAME, Trace, write_atomically
 from ordeal._engine.export.generated_tests import HEADER
 from ordeal._engine.storage.state_file import MAGIC
 from ordeal.errors import ConfigError, TraceError
@@ -26,7 +28,9 @@ def place_for[P: (str, Path)](option: str, path: P, is_own: Callable[[Path], boo
     if on_exists == "replace" or not (target.is_file() or (target.is_dir() and is_own is is_export)):
         return path
     if on_exists == "number":
-        numbered = (target.with_name(f"{target.stem}-{number}{target.suffix}") for number in count(2))
+        # The name of a module has no hyphen.
+        joint = "_" if target.suffix == ".py" else "-"
+        numbered = (target.with_name(f"{target.stem}{joint}{number}{target.suffix}") for number in count(2))
         return type(path)(next(each for each in numbered if not each.exists()))
     try:
         replaceable = on_exists is None and (not target.stat().st_size or is_own(target))
@@ -37,6 +41,28 @@ def place_for[P: (str, Path)](option: str, path: P, is_own: Callable[[Path], boo
         message = one_line(f"`{option}` would replace {target}{foreign}")
         raise ConfigError(message, hint="name another one, or add `--on-exists replace`")
     return path
+
+
+def write_placed(option: str, folder: Path, on_exists: str | None, write: Callable[[Path], Path]) -> Path:
+    """Write a report, whose name its format decides, into a folder, and return its path.
+
+    Raises:
+        ConfigError: as ``place_for``.
+        OSError: it cannot be written.
+    """
+    with tempfile.TemporaryDirectory(prefix="ordeal-report-") as place:
+        made = write(Path(place))
+        if not made.is_relative_to(place):  # observations are in a folder that other programs know
+            return made
+        path = place_for(option, folder / made.name, is_report, on_exists)
+        folder.mkdir(parents=True, exist_ok=True)
+        write_atomically(path, made.read_bytes())
+    return path
+
+
+def is_report(path: Path) -> bool:
+    """Return True for a page or another report: each names ordeal."""
+    return b"ordeal" in path.name.encode(errors="replace") + read_regular(path, PART_BYTES)
 
 
 def is_generated(path: Path) -> bool:

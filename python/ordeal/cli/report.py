@@ -13,6 +13,7 @@ from ordeal._report.comparing import compare, comparison_text, read_document
 from ordeal._report.formats import write_report
 from ordeal._report.query import query
 from ordeal.cli import terminal
+from ordeal.cli.own_files import write_placed
 from ordeal.config.flags import ReportFlags
 from ordeal.config.options import DEFAULT_PATH, FORMATS, ReportConfig
 from ordeal.errors import FOUND, ConfigError
@@ -37,7 +38,9 @@ def run(flags: ReportFlags) -> int:
     default = folder if folder is not None and what == _PAGE else Path(ReportConfig().report_dir)
     target = Path(flags.folder) if flags.folder is not None else default
     try:
-        path = write_report(what, document, target, run=folder)
+        path = write_placed(
+            "-o", target, flags.on_exists, lambda place: write_report(what, document, place, run=folder)
+        )
     except OSError as error:
         message = f"cannot write the report into `{target}`: {error.strerror or error}"
         raise ConfigError(message, hint="name another `--report-dir`") from None

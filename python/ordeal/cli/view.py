@@ -10,6 +10,7 @@ from ordeal._engine.trace_view.recording import record_view
 from ordeal._report.html.page import render_trace
 from ordeal.cli import terminal
 from ordeal.cli.folders import failure_path
+from ordeal.cli.own_files import is_report, place_for
 from ordeal.cli.terminal import open_page
 from ordeal.config.flags import ViewFlags
 from ordeal.config.options import DEFAULT_PATH, ReportConfig
@@ -26,6 +27,7 @@ def run(flags: ViewFlags) -> int:
         raise ConfigError(f"the trace {path} does not fail", hint="name a failure: `ordeal replay` runs any trace")
     name = f"failure-{failure_id(trace.failure.bucket)}.html"
     target = Path(flags.output) if flags.output is not None else Path(ReportConfig().report_dir, name)
+    target = place_for("-o", target, is_report, flags.on_exists)
     terminal.say("Recording each step, and why it fails...")
     page = render_trace(trace, record_view(trace), path.as_posix())
     try:

@@ -32,9 +32,9 @@ PERCENT_FROM_0 = number("a number of percent, 0 or more", 5, "0 or more", lambda
 ON_EXISTS: Any = option(
     None,
     one_of("fail", "replace", "number"),
-    "replace what ordeal wrote",
+    "replace own files",
     flag="--on-exists POLICY",
-    help="If the file is there: fail, replace it (as --force), or number the new one",
+    help="If it exists: fail, replace (--force) or number",
 )
 
 
@@ -124,6 +124,7 @@ class MutateFlags(CommandFlags):
     every: bool = switch("--all", "Show each survivor, not only the first of a line, and all tables")
     lists: bool = switch("--list", "Print the mutants, and judge none")
     output: str | None = place("-o, --output PATH", "With kill: where the test goes", "stdout")
+    on_exists: str | None = ON_EXISTS
     reason: str | None = option(
         None,
         text("a reason", "logging only", "text", pattern=r"(?s).*"),
@@ -292,6 +293,7 @@ class InitFlags(Table):
         flag="--ci SERVICE",
         help="Write a workflow that explores on each push and each night: github",
     )
+    on_exists: str | None = ON_EXISTS
     dry_run: bool = switch("--dry-run", "Print what would be written, as a diff; write nothing")
     json: bool = switch("--json", "Print the outcome as JSON")
 
@@ -352,6 +354,7 @@ class ReportFlags(Table):
     folder: str | None = place(
         "-o, --report-dir PATH", "Folder of the report", ".ordeal/report; of html, that of the run"
     )
+    on_exists: str | None = ON_EXISTS
     json: bool = switch("--json", "Print the comparison as JSON")
 
 
@@ -377,6 +380,7 @@ class ViewFlags(Table):
     trace: str | None = None
     no_browser: bool = switch("--no-browser", "Only print the path of the page")
     output: str | None = place("-o, --output PATH", "File of the page", ".ordeal/report/failure-ID.html")
+    on_exists: str | None = ON_EXISTS
 
 
 #: The tables that declare the flags of each command.
@@ -420,7 +424,7 @@ _FLAGS = {
         "Judges": "tests judges runs deselect_failing",
         "How they judge": "workers passed budget memory no_cache",
         "Exit code": "threshold assertion_threshold new_only",
-        "Kill and accept": "kill_budget output reason",
+        "Kill and accept": "kill_budget output on_exists reason",
         "Output": "every lists json",
     },
 }

@@ -117,6 +117,22 @@ def test_a_class_may_be_named_and_a_workflow_written(run: Run) -> None:
     assert (code, err) == (2, "error: no class named `Baskt` in `shop`\n\nhint: did you mean `Basket`?\n")
 
 
+def test_what_is_there_is_numbered_or_replaced_if_asked_for(run: Run) -> None:
+    Path("tests").mkdir()
+    Path("tests/test_ordeal_cart.py").write_text("# mine\n")
+    code, _, err = run("init", "--dry-run")
+    assert (code, err.splitlines()[-3]) == (2, "error: tests/test_ordeal_cart.py is already there")
+    assert run("init", "--dry-run", "--on-exists", "fail")[0] == 2
+    code, out, err = run("init", "--dry-run", "--on-exists", "number")
+    assert code == 0, err
+    assert "+++ tests/test_ordeal_cart_2.py\n" in out
+    assert '+class = "tests.test_ordeal_cart_2:CartChaos"\n' in out
+    code, out, err = run("init", "--dry-run", "--force")
+    assert code == 0, err
+    assert "--- tests/test_ordeal_cart.py\n" in out
+    assert "-# mine\n" in out
+
+
 def test_a_class_that_says_its_package_needs_no_other_and_the_command_for_another_class_works(run: Run) -> None:
     Path("src/shop/other.py").write_text(dedent(OTHER))
     Path("pyproject.toml").unlink()

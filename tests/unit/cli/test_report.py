@@ -66,6 +66,19 @@ def test_a_run_by_name_and_another_folder(run: Run, folder: Path) -> None:
     assert "it broke" in Path(".ordeal/report/ordeal.md").read_text("utf-8")
 
 
+@pytest.mark.parametrize("what", ["html", "junit"])
+def test_a_report_replaces_a_report_and_no_other_file(run: Run, folder: Path, what: str) -> None:
+    code, out, _ = run("report", what, folder.name[:15], "-o", "out")
+    path = Path(out.strip())
+    assert run("report", what, folder.name[:15], "-o", "out") == (0, f"{path}\n", "")
+    path.write_text("mine")
+    code, out, err = run("report", what, folder.name[:15], "-o", "out")
+    assert (code, out, err.splitlines()[0]) == (2, "", f"error: `-o` would replace {path}, which ordeal did not write")
+    numbered = path.with_stem(f"{path.stem}-2")
+    assert run("report", what, folder.name[:15], "-o", "out", "--on-exists", "number")[1] == f"{numbered}\n"
+    assert (path.read_text(), numbered.exists()) == ("mine", True)
+
+
 def test_a_report_as_json(run: Run, folder: Path) -> None:
     Path("mine.json").write_bytes((folder / "result.json").read_bytes())
     assert run("report", "html", "mine.json") == (0, ".ordeal/report/report.html\n", "")

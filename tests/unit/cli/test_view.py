@@ -71,6 +71,17 @@ def test_a_function_that_only_the_file_names_is_not_called(run: Run) -> None:
     assert "is a function, which ordeal calls only if your settings name it" in Path("page.html").read_text("utf-8")
 
 
+def test_a_page_of_ordeal_is_replaced_and_another_file_is_not(run: Run) -> None:
+    trace().save("failure.json")
+    Path("page.html").write_text("<p>mine</p>")
+    code, _, err = run("view", "failure.json", "-o", "page.html")
+    assert (code, err.splitlines()[0]) == (2, "error: `-o` would replace page.html, which ordeal did not write")
+    assert run("view", "failure.json", "-o", "page.html", "--on-exists", "number")[:2] == (0, "page-2.html\n")
+    assert run("view", "failure.json", "-o", "page-2.html")[0] == 0
+    assert run("view", "failure.json", "-o", "page-2.html", "--on-exists", "fail")[0] == 2
+    assert run("view", "failure.json", "-o", "page.html", "--force")[:2] == (0, "page.html\n")
+
+
 def test_a_trace_that_does_not_fail_is_refused(run: Run) -> None:
     trace(failure=None).save("fine.json")
     assert run("view", "fine.json") == (

@@ -23,3 +23,18 @@ TABLES = [each for each in vars(flags).values() if isinstance(each, type) and is
 def test_no_option_is_read_by_nothing(table: type[Table]) -> None:
     unread = [name for name in keys_of(table) if not re.search(rf"[.\"']{name}\b", SOURCES)]
     assert unread == []
+
+
+@pytest.mark.parametrize("command", ["artifacts", "explore", "init", "mutate", "pack", "replay", "report", "view"])
+def test_what_is_written_onto_a_file_is_decided_by_one_option(command: str) -> None:
+    assert flags.flags_of(command)["on_exists"][1] is flags.ON_EXISTS
+
+
+def test_no_other_command_names_a_file_to_write() -> None:
+    writing = {
+        command
+        for command in flags._TABLES
+        for name in flags.flags_of(command)
+        if name in ("output", "plain", "generate_tests", "folder")
+    }
+    assert writing <= {"artifacts", "explore", "mutate", "pack", "replay", "report", "view"}

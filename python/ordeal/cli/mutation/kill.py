@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from ordeal._base.formatting import counted, one_line
-from ordeal._base.trace_file import Trace
+from ordeal._base.trace_file import Trace, write_atomically
 from ordeal._engine.seed_corpus.corpus import SeedCorpus
 from ordeal._tools.mutation.machines.evidence import Closed, one_file
 from ordeal._tools.mutation.machines.running import close_with_machines
@@ -25,6 +25,7 @@ from ordeal.cli import terminal
 from ordeal.cli.mutation import last
 from ordeal.cli.mutation.mutate import GUARDS, machine_options, operators_of, sources_of
 from ordeal.cli.mutation.settings import refuse_options_of_others, with_settings
+from ordeal.cli.own_files import is_none, place_for
 from ordeal.errors import ConfigError, OrdealError
 
 
@@ -33,9 +34,7 @@ def run(words: Mapping[str, Any]) -> int:
     refuse_options_of_others("kill", words)
     given = with_settings(words)
     _, *names = given.paths
-    output = Path(given.output) if given.output else None
-    if output is not None and output.exists():
-        raise ConfigError(f"`{output}` exists", hint="name another file: tests in it are yours")
+    output = place_for("-o", Path(given.output), is_none, given.on_exists) if given.output else None
     is_all = not names or (names[0] != "" and Path(names[0]).exists())
     if not is_all:
         source, mutant = _named(names[0], sources_of(names[1:] or given.targets, given.exclude), operators_of(given))
@@ -118,7 +117,6 @@ def _lines(closed: Closed, output: Path | None) -> Iterator[str]:
 def _save(path: Path, text: str) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("x", encoding="utf-8") as file:
-            file.write(text)
+        write_atomically(path, text.encode())
     except OSError as error:
         raise OrdealError(f"`{path}` cannot be written: {error.strerror}", hint="name another file") from None

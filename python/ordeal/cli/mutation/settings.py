@@ -13,7 +13,7 @@ from ordeal.config.settings_file import load_config
 from ordeal.config.table import values_of
 from ordeal.errors import ConfigError
 
-_OF_VERBS = {"kill_budget": "kill", "output": "kill", "reason": "accept"}
+_OF_VERBS = {"kill_budget": "kill", "output": "kill", "on_exists": "kill", "reason": "accept"}
 
 
 def with_settings(given: Mapping[str, Any]) -> MutateOptions:

@@ -45,7 +45,7 @@ def id_of(capsys: pytest.CaptureFixture[str]) -> str:
         (["shop.py"], "no saved run has survivors to close"),
         (["zzz", "shop.py"], "no mutant has the id `zzz`"),
         (["", "shop.py"], "ids begin with ``"),
-        (["zzz", "shop.py", "-o", "shop.py"], "`shop.py` exists"),
+        (["zzz", "shop.py", "-o", "shop.py"], "`-o` would replace shop.py"),
     ],
 )
 def test_wrong_use(words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
