@@ -30,7 +30,7 @@ from ordeal.simulate.nodes.node import Node
 from ordeal.simulate.nodes.world import World
 from ordeal.simulate.outside.declared import Command, Output
 from ordeal.simulate.outside.http import Request, Response
-from ordeal.simulate.record.recording import record
+from ordeal.simulate.recorded.recording import record
 from ordeal.simulate.runtime.exploring import explore, run
 from ordeal.simulate.runtime.faults import (
     cancel,

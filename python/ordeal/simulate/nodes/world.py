@@ -23,8 +23,8 @@ from ordeal.simulate.nodes.nemesis import Nemesis
 from ordeal.simulate.nodes.node import Node, NodeMain
 from ordeal.simulate.outside.declared import Programs
 from ordeal.simulate.outside.http import WebService, host_and_ports
-from ordeal.simulate.record.recording import Recording, record
-from ordeal.simulate.record.simulated import declared
+from ordeal.simulate.recorded.recording import Recording, record
+from ordeal.simulate.recorded.simulated import declared
 from ordeal.simulate.runtime.faults import NodeFault
 from ordeal.simulate.runtime.loop import SimulationLoop
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import httpx
 import pytest
-from tests.unit.simulate.record.conftest import Server
+from tests.unit.simulate.recorded.conftest import Server
 
 from ordeal import simulate
 from ordeal.simulate import EscapedSimulation, RecordError

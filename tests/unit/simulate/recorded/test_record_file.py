@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from ordeal.simulate import RecordError, record
-from ordeal.simulate.record.record_file import HEAD, Entry, Reply, http_reply, to_bytes, to_text
+from ordeal.simulate.recorded.record_file import HEAD, Entry, Reply, http_reply, to_bytes, to_text
 
 LINE = '{"kind": "process", "request": {"arguments": "true"}, "reply": {}}\n'
 
@@ -46,7 +46,7 @@ def huge(path: Path) -> None:
 def test_a_file_that_is_no_record_is_refused(
     make: Callable[[Path], object], said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ordeal.simulate.record.record_file.INPUT_BYTES_MAX", 2**19)
+    monkeypatch.setattr("ordeal.simulate.recorded.record_file.INPUT_BYTES_MAX", 2**19)
     make(Path("a.jsonl"))
     for ordered in (True, False):
         with pytest.raises(RecordError) as caught, record("process", file="a.jsonl", ordered=ordered):

@@ -14,8 +14,8 @@ from typing import Any
 
 from ordeal.simulate.errors import RecordError
 from ordeal.simulate.outside.declared import words_of
-from ordeal.simulate.record.record_file import Reply, to_bytes, to_text
-from ordeal.simulate.record.recording import current
+from ordeal.simulate.recorded.record_file import Reply, to_bytes, to_text
+from ordeal.simulate.recorded.recording import current
 from ordeal.simulate.replacement import BoundPlaces
 
 __tracebackhide__ = True

@@ -7,7 +7,7 @@ from pathlib import Path
 import httpx
 import pytest
 import vcr
-from tests.unit.simulate.record.conftest import Server
+from tests.unit.simulate.recorded.conftest import Server
 
 from ordeal.simulate import RecordDrift, RecordError, record
 

@@ -10,7 +10,7 @@ from vcr.serializers import yamlserializer
 from ordeal._base.formatting import one_line
 from ordeal._base.limits import DEPTH_MAX
 from ordeal.errors import TraceError
-from ordeal.simulate.record.record_file import Entry, http_reply
+from ordeal.simulate.recorded.record_file import Entry, http_reply
 
 # Here it only names the parts of the text, one by one.
 yaml = yamlserializer.yaml

@@ -17,8 +17,8 @@ from vcr.cassette import Cassette
 from vcr.patch import CassettePatcherBuilder
 from vcr.stubs import httpx_stubs
 
-from ordeal.simulate.record.record_file import http_reply, to_bytes
-from ordeal.simulate.record.recording import Asked, current
+from ordeal.simulate.recorded.record_file import http_reply, to_bytes
+from ordeal.simulate.recorded.recording import Asked, current
 
 __tracebackhide__ = True
 #: The request for whose answer the present task or thread waits.

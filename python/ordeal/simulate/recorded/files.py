@@ -15,8 +15,8 @@ from ordeal._base.limits import INPUT_BYTES_MAX
 from ordeal._base.regular_file import read_whole
 from ordeal.simulate.file_functions import GLOBBER, Entries, FolderEntry
 from ordeal.simulate.nodes.node import is_real
-from ordeal.simulate.record.record_file import Reply, to_bytes, to_text
-from ordeal.simulate.record.recording import Recording, calling_package, current
+from ordeal.simulate.recorded.record_file import Reply, to_bytes, to_text
+from ordeal.simulate.recorded.recording import Recording, calling_package, current
 from ordeal.simulate.replacement import MACHINERY, BoundPlaces
 
 __tracebackhide__ = True

@@ -11,8 +11,8 @@ from ordeal._base.records_used import records
 from ordeal.simulate.errors import EscapedSimulation, RecordDrift, RecordError
 from ordeal.simulate.outside.declared import Command, Output, words_of
 from ordeal.simulate.outside.http import Request, Response
-from ordeal.simulate.record.record_file import to_bytes, to_text
-from ordeal.simulate.record.recording import Recording
+from ordeal.simulate.recorded.record_file import to_bytes, to_text
+from ordeal.simulate.recorded.recording import Recording
 
 
 @contextmanager

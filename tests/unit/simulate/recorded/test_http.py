@@ -13,7 +13,7 @@ import aiohttp
 import httpx
 import pytest
 import requests
-from tests.unit.simulate.record.conftest import Server
+from tests.unit.simulate.recorded.conftest import Server
 
 from ordeal.simulate import RecordDrift, record
 

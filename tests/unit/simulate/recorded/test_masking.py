@@ -10,10 +10,10 @@ from pathlib import Path
 
 import httpx
 import pytest
-from tests.unit.simulate.record.conftest import Server
+from tests.unit.simulate.recorded.conftest import Server
 
 from ordeal.simulate import record
-from ordeal.simulate.record.masking import MASKED, Masks, fits
+from ordeal.simulate.recorded.masking import MASKED, Masks, fits
 
 SECRETS = {name: f"s3cr3t-{name}-9f81" for name in (
     "bearer", "cookie", "set_cookie", "key", "query", "json", "form", "basic", "environment", "argument", "reply",

@@ -25,8 +25,8 @@ from ordeal._base.records_used import records
 from ordeal._base.trace_file import write_atomically
 from ordeal._base.untrusted import error_message, full_name
 from ordeal.simulate.errors import RecordDrift, RecordError
-from ordeal.simulate.record.masking import Masks, fits
-from ordeal.simulate.record.record_file import (
+from ordeal.simulate.recorded.masking import Masks, fits
+from ordeal.simulate.recorded.record_file import (
     CASSETTES,
     HEAD,
     Entry,

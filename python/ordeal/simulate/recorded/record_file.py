@@ -122,7 +122,7 @@ def with_vcr(module: str) -> Any:
         RecordError: it is not installed.
     """
     try:
-        return importlib.import_module(f"ordeal.simulate.record.{module}")
+        return importlib.import_module(f"ordeal.simulate.recorded.{module}")
     except ModuleNotFoundError as error:
         if error.name not in ("vcr", "yaml"):
             raise

@@ -11,12 +11,12 @@ from typing import Any
 
 import httpx
 import pytest
-from tests.unit.simulate.record.conftest import Server
+from tests.unit.simulate.recorded.conftest import Server
 
 from ordeal import simulate
 from ordeal._base.records_used import records
 from ordeal.simulate import RecordDrift, RecordError, record
-from ordeal.simulate.record.recording import portable
+from ordeal.simulate.recorded.recording import portable
 
 RECORDED = """\
 def talk(url, httpx, subprocess):
@@ -147,7 +147,7 @@ def test_wrong_arguments_are_refused(call: Callable[[], Any], said: str, hint: s
 
 def test_without_the_extra_http_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "vcr", None)
-    monkeypatch.delitem(sys.modules, "ordeal.simulate.record.http", raising=False)
+    monkeypatch.delitem(sys.modules, "ordeal.simulate.recorded.http", raising=False)
     with pytest.raises(RecordError) as caught, record("http", file="a.jsonl"):
         pass
     assert "ordeal[record]" in str(caught.value.hint)
