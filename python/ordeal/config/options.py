@@ -396,9 +396,10 @@ class MutationsConfig(Table):
         flag="--operators NAMES",
         help="Changes to make, by name, instead of a preset",
     )
-    judges: str = option(
-        "tests",
+    judges: str | None = option(
+        None,
         one_of("tests", "machines", example="machines"),
+        "tests, or machines where no other tests exist",
         key="with",
         flag="--with WHAT",
         help="Judge by the tests of pytest, or by the machines of ordeal.toml",

@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterator, MappingView, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from itertools import islice, product
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -362,6 +362,9 @@ class _ClassTrial:
         default = ... if parameter.default is parameter.empty else parameter.default
         if parameter.annotation is not parameter.empty:
             annotation = text_of(parameter.annotation)
+        if isinstance(hint, TypeVar) and hint.__bound__ is not None:
+            hint = hint.__bound__
+            annotation = text_of(hint)
         if makes and self._places and is_place(name, annotation):
             return [*self._places]
         special = [] if hint is self._cls else typed(hint, self._built)

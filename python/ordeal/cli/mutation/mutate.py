@@ -7,6 +7,7 @@ import hashlib
 import importlib
 import json
 import os
+import re
 import shlex
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -15,7 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from ordeal._base.formatting import counted, one_line
-from ordeal._base.limits import REPORT_SECONDS
+from ordeal._base.limits import REPORT_SECONDS, SOURCE_BYTES_MAX
+from ordeal._base.regular_file import read_whole
 from ordeal._native import monotonic
 from ordeal._report.mutation import mutant_json, mutation_json, mutation_text
 from ordeal._tools.mutation import saved
@@ -41,6 +43,9 @@ from ordeal.config.flags import MutateOptions
 from ordeal.config.options import DEFAULT_PATH
 from ordeal.config.settings_file import load_config_for
 from ordeal.errors import INTERRUPTED, ConfigError
+
+#: The head of a function that pytest collects.
+_TEST = re.compile(r"^\s*(async )?def test", re.MULTILINE)
 
 
 def run(words: Mapping[str, Any]) -> int:
@@ -96,11 +101,24 @@ def _run(given: MutateOptions, sources: Sequence[Source], operators: Sequence[st
     }
     named = f"operators {given.operator_words}" if given.operator_words else f"preset {given.preset}"
     terminal.say(f"{counted(len(mutants), 'mutant')} of {named}, {counted(workers, 'worker')}")
-    judge = _by_machines if given.judges == "machines" else _by_tests
-    judgement = judge(given, sources, mutants, workers, left_out)
+    by_machines = given.judges == "machines"
+    if given.judges is None and _only_machines_test(given, folder):
+        by_machines = True
+        terminal.say("the tests here are TestCases of machines, so the machines judge; `--with tests` runs pytest")
+    judgement = (_by_machines if by_machines else _by_tests)(given, sources, mutants, workers, left_out)
     judgement.drawn_from = drawn_from
     _write(given, sources, judgement)
     return _exit_code(judgement, given)
+
+
+def _only_machines_test(given: MutateOptions, folder: Path) -> bool:
+    """Return True if the tests of a project are TestCases of machines: Hypothesis would search for minutes in each."""
+    if given.tests or not Path(given.config).is_file() or not load_config_for((), given.config).tests:
+        return False
+    patterns = ("test_*.py", "*_test.py", "tests/**/test_*.py", "tests/**/*_test.py")
+    files = {path for pattern in patterns for path in folder.glob(pattern)}
+    texts = [read_whole(path, SOURCE_BYTES_MAX).decode("utf-8", "replace") for path in sorted(files)]
+    return any(".TestCase" in text for text in texts) and not any(_TEST.search(text) for text in texts)
 
 
 def _by_tests(
@@ -137,6 +155,9 @@ def _by_tests(
         keeper.begin(judgement)
         passes = f"{counted(judgement.tests, 'test')} pass{'es' if judgement.tests == 1 else ''}"
         terminal.say(f"{passes} without a mutant in {judgement.suite_seconds:.1f} s")
+        minutes = len(left) * judgement.suite_seconds / workers / 60
+        if minutes > 1 and not given.budget:
+            terminal.say(f"at most {minutes:.0f} min; `--budget 60` stops after a minute, with one mutant of each line")
         if judgement.switched_off:
             terminal.say(f"switched off while mutants are judged: {', '.join(judgement.switched_off)}")
 

@@ -217,3 +217,19 @@ def test_values_of_the_standard_library_are_drawn() -> None:
         assert isinstance(by_name.draw(Draws(1)), dict)
         (maybe,) = typed(kind | None, lambda _: None)
         assert maybe.strategy == f"st.none() | {found.strategy}"
+
+
+@pytest.mark.slow
+def test_a_type_variable_is_what_it_is_bound_to(tmp_path: Path) -> None:
+    (tmp_path / "events.py").write_text(
+        "from collections.abc import Callable\n"
+        "from typing import Any, TypeVar\n\n"
+        "Handler = TypeVar('Handler', bound=Callable[..., Any])\n\n\n"
+        "class Events:\n"
+        "    def __init__(self):\n        self.found = []\n\n"
+        "    def on(self, f: Handler) -> Handler:\n        self.found.append(f)\n        return f\n\n"
+        "    def emit(self) -> int:\n        return len([f() for f in self.found])\n"
+    )
+    found = try_classes(["events:Events"], [tmp_path])["events:Events"]
+    (on,) = [method for method in found.methods if method.name == "on"]
+    assert [each.strategy for each in on.parameters] == ["CALLBACKS"]

@@ -105,6 +105,21 @@ def test_a_project_without_machines_is_wrong_use(run: Run) -> None:
     assert "ordeal.toml" in err
 
 
+@pytest.mark.slow
+def test_machines_judge_where_their_test_cases_are_the_only_tests(run: Run) -> None:
+    Path("drawer.py").write_text(Path(till.__file__).read_text())
+    Path("ordeal.toml").write_text('[explorer]\ntarget_modules = ["drawer"]\n[[tests]]\nclass = "drawer:Till"\n')
+    Path("test_till.py").write_text("from drawer import Till\n\nTestTill = Till.TestCase\n")
+    only = ["mutate", "drawer.py", "-p", "essential", "--runs", "20"]
+    assert "so the machines judge" not in run(*only, "--budget", "1")[2]
+    Path("test_shop.py").unlink()
+    code, out, err = run(*only)
+    assert code == 0
+    assert "the tests here are TestCases of machines, so the machines judge" in err
+    assert "machine drawer:Till: " in out
+    assert "so the machines judge" not in run(*only, "--with", "tests", "--budget", "1")[2]
+
+
 @pytest.mark.nightly
 def test_a_survivor_is_named_with_the_state_that_differs(run: Run) -> None:
     Path("drawer.py").write_text(Path(till.__file__).read_text())
