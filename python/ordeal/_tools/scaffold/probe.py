@@ -563,6 +563,9 @@ class _ClassTrial:
 
     def _tried(self, method: Method) -> TriedMethod:
         answers = method.answers | self._said_to_raise(method)
+        if any(each.is_guessed for each in method.parameters):
+            # What the class stores may fail in a later call: where nobody says what it takes, that is no finding.
+            answers |= {TypeError, AttributeError}
         return TriedMethod(
             method.name,
             method.form,
