@@ -14,9 +14,12 @@ import os
 import platform
 import stat
 import struct
+import sys
 import tempfile
 import zipfile
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -389,6 +392,27 @@ def write_atomically(target: Path, data: bytes) -> None:
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
+
+
+if sys.platform == "win32":
+
+    @contextmanager
+    def locked(_folder: Path) -> Iterator[None]:
+        """Lock nothing: of two processes that write at the same time, the later one wins."""
+        yield
+
+else:
+    import fcntl
+
+    @contextmanager
+    def locked(folder: Path) -> Iterator[None]:
+        """Hold the lock of a folder, which ends with the process at the latest."""
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(descriptor)
 
 
 def _opened_device(target: Path) -> int | None:

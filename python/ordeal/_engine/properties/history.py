@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
-import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,7 +15,7 @@ from ordeal._base.json_fields import Record, checked, read_json
 from ordeal._base.limits import COUNT_MAX, INPUT_BYTES_MAX
 from ordeal._base.property_tracker import PROPERTIES_MAX, PropertyResult, PropertyType
 from ordeal._base.regular_file import read_regular
-from ordeal._base.trace_file import write_atomically
+from ordeal._base.trace_file import locked, write_atomically
 from ordeal.errors import PropertyError, TraceError
 
 PROPERTIES_PATH = ".ordeal/properties.json"
@@ -82,7 +80,7 @@ def add_reached(path: Path, results: Sequence[PropertyResult]) -> bool:
     seen = [result for result in results if result.hits]
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with _locked(path.parent):
+        with locked(path.parent):
             known: dict[str, Reached] = {}
             with suppress(PropertyError):
                 known = load_reached(path)
@@ -109,24 +107,3 @@ def add_reached(path: Path, results: Sequence[PropertyResult]) -> bool:
 class _Document(Record, forbid_unknown_fields=True):
     schema_version: int
     properties: Annotated[list[Reached], msgspec.Meta(max_length=PROPERTIES_MAX)]
-
-
-if sys.platform == "win32":
-
-    @contextmanager
-    def _locked(_folder: Path) -> Iterator[None]:
-        """Lock nothing: of two processes that write at the same time, the later one wins."""
-        yield
-
-else:
-    import fcntl
-
-    @contextmanager
-    def _locked(folder: Path) -> Iterator[None]:
-        """Hold the lock of a folder, which ends with the process at the latest."""
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-            yield
-        finally:
-            os.close(descriptor)

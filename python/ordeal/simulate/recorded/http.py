@@ -6,11 +6,14 @@ import functools
 import io
 import json
 import sys
+import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
+from http.client import HTTPException
 from typing import Any
 from unittest import mock
+from urllib.error import URLError
 
 import vcr.stubs
 from vcr.cassette import Cassette
@@ -117,6 +120,20 @@ def _noting_async(real: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
+def _as_urllib_raises(real: Callable[..., Any]) -> Callable[..., Any]:
+    # vcrpy connects later than urllib expects.
+    @functools.wraps(real)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return real(*args, **kwargs)
+        except (TimeoutError, HTTPException, URLError):
+            raise
+        except OSError as error:
+            raise URLError(error) from error
+
+    return call
+
+
 @contextmanager
 def patches() -> Iterator[None]:
     """Stand in front of the clients that are installed, for the block."""
@@ -125,6 +142,7 @@ def patches() -> Iterator[None]:
         for patch in CassettePatcherBuilder(tape).build():
             stack.enter_context(patch)
         places: list[tuple[Any, str, Callable[..., Any]]] = [(vcr.stubs.VCRConnection, "getresponse", _noting)]
+        places.append((urllib.request.AbstractHTTPHandler, "do_open", _as_urllib_raises))
         if "aiohttp" in sys.modules:
             places.append((sys.modules["aiohttp"].ClientSession, "_request", _noting_async))
         for httpx in (sys.modules[name] for name in _PATCHED_HERE if name in sys.modules):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import re
 import sys
@@ -22,7 +21,7 @@ from msgspec.structs import replace
 from ordeal._base.formatting import counted, one_line
 from ordeal._base.limits import LINE_CHARS_MAX
 from ordeal._base.records_used import records
-from ordeal._base.trace_file import write_atomically
+from ordeal._base.trace_file import locked, write_atomically
 from ordeal._base.untrusted import error_message, full_name
 from ordeal.simulate.errors import RecordDrift, RecordError
 from ordeal.simulate.recorded.masking import Masks, fits
@@ -125,7 +124,8 @@ class Recording:
         self.open()
         with ExitStack() as stack:
             for kind in self.kinds:
-                stack.enter_context(with_vcr(KINDS[kind]).patches())
+                if current(kind) is None:  # an outer block has done it
+                    stack.enter_context(with_vcr(KINDS[kind]).patches())
             entered.append(self)
             stack.callback(entered.remove, self)
             self._stack = stack.pop_all()
@@ -177,9 +177,8 @@ class Recording:
             if self._is_ordered:
                 write_atomically(self._path, (HEAD + text).encode())
                 return
-            with self._path.open("a") as file:  # other processes add to it too
-                fcntl.flock(file, fcntl.LOCK_EX)
-                file.write(text if os.fstat(file.fileno()).st_size else HEAD + text)
+            with locked(self._path.parent), self._path.open("a") as file:  # other processes add to it too
+                file.write(text if self._path.stat().st_size else HEAD + text)
         except OSError as error:
             message = f"cannot write the record {self._path}: {error.strerror or error}"
             raise RecordError(message, hint="pass another `file`") from None

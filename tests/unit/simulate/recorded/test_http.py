@@ -20,6 +20,10 @@ from ordeal.simulate import RecordDrift, record
 NOBODY = "http://127.0.0.1:9/"
 
 
+def errors_in(found: list[Any]) -> list[Any]:
+    return [each[0] for each in found if isinstance(each, tuple) and each and isinstance(each[0], str)]
+
+
 def counted(headers: Any) -> list[tuple[str, str]]:
     """Return the headers but for those of packing: a record has bodies unpacked, in which secrets can be masked."""
     pairs = [(name.lower(), value) for name, value in headers.items()]
@@ -116,11 +120,12 @@ def by_urllib(url: str) -> list[Any]:
 
 @pytest.mark.parametrize("talk", [by_httpx, by_httpx_async, by_requests, by_aiohttp, by_urllib])
 def test_what_was_recorded_is_served_without_the_server(talk: Callable[[str], list[Any]], server: Server) -> None:
-    talk(server.url)
+    plain = talk(server.url)
     count = len(server.asked)
     with record("http", file="a.jsonl"):
         recorded = talk(server.url)
     assert len(server.asked) == 2 * count
+    assert errors_in(recorded) == errors_in(plain)
     server.stop()
     with record("http", file="a.jsonl"):
         served = talk(server.url)
@@ -165,6 +170,17 @@ def test_requests_at_the_same_time_are_served_in_any_order(server: Server) -> No
     server.stop()
     with record("http", file="a.jsonl", ordered=False):
         assert asyncio.run(talk("/3", "/1", "/2")) == ["/3", "/1", "/2"]
+
+
+def test_blocks_can_stand_in_each_other(server: Server) -> None:
+    for _ in range(2):
+        with record("http", file="outer.jsonl"):
+            httpx.get(f"{server.url}/1")
+            with record("http", file="inner.jsonl"):
+                httpx.get(f"{server.url}/2")
+            httpx.get(f"{server.url}/3")
+    assert server.asked == ["/1", "/2", "/3"]
+    assert "/2" not in Path("outer.jsonl").read_text()
 
 
 def test_a_drift_that_the_program_catches_ends_the_block_all_the_same(server: Server) -> None:
