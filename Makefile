@@ -16,6 +16,7 @@
 #   make docs          build the site of the documentation into build/site/html
 #   make accessibility look at the pages of reports with axe-core in headless Chromium; needs both, and npm
 #   make wheels        build wheels for the versions of Python that are here, and try each in an empty environment
+#   make screens       record the pictures of the guides from running commands; needs tmux and Chromium
 #   make soak          explore with two workers for an hour, and fail when memory grows; MINUTES=10 for less, and
 #                      MACHINE=depth for a machine as deep as a tape may be
 #   make check-threads the core's tests under the thread sanitizer
@@ -66,7 +67,7 @@ tidy_stamps := $(patsubst %.cpp,build/tidy/%.ok,$(filter cpp/%.cpp,$(cpp_files))
 # What starts with this line, wherever it lies.
 shell_scripts := $(shell grep -l -d skip '^\#!/bin/bash' tools/* .ci/run)
 
-.PHONY: core core-to-test demo test check nightly build lint format bench bench-full probes docs soak check-threads fuzz-traces fuzz-files fuzz-shrinks fuzz-forks clean durations accessibility wheels
+.PHONY: screens core core-to-test demo test check nightly build lint format bench bench-full probes docs soak check-threads fuzz-traces fuzz-files fuzz-shrinks fuzz-forks clean durations accessibility wheels
 .PHONY: test-core test-python test-nightly test-clusters test-ray test-hypothesis test-pythons test-portable
 .PHONY: checks check-documents check-slow check-demo check-shell check-ruff check-format check-types check-clang-format sanitized check-core check-bindings check-oldest
 
@@ -113,6 +114,9 @@ docs: build build/docs-venv/stamp
 
 wheels: build
 	@python tools/wheels.py --core build/core/libcore.a
+
+screens: build
+	@python tools/screenshots.py
 
 soak: build
 	@python benchmarks/soak.py --minutes $(MINUTES) --machine $(MACHINE)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from math import ceil, floor, log10
 from typing import Any
@@ -39,7 +39,12 @@ def coverage_chart(points: Sequence[Point], marks: Sequence[Mark]) -> str:
     """Return the chart as SVG: stairs of edges over seconds, and a dot for each mark; empty without two points."""
     if len(points) < 2:
         return ""
-    shown = thinned(points)
+    # A curve that has been flat for long says no more than its last point.
+    last = next(each.seconds for each in points if each.edges == points[-1].edges)
+    end = 1.25 * max([last, points[1].seconds, *(each.seconds for each in marks)])
+    shown = thinned(
+        [each for each in points if each.seconds <= end] + [replace(points[-1], seconds=min(end, points[-1].seconds))]
+    )
     heights, times = ticks(max(each.edges for each in shown), least=1), ticks(max(each.seconds for each in shown))
     return "".join(_drawn(shown, marks, heights, times))
 

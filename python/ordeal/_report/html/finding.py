@@ -278,7 +278,7 @@ def _step(step: StepView, lanes: Mapping[str, str], passing: Mapping[str, str] |
         "varies": [],
         "result": step.result,
         "draws": ", ".join(step.draws),
-        "fired": step.fired,
+        "fired": [_with_short_names(hit, lanes) for hit in step.fired],
         "decided": step.decided,
         "swallowed": step.swallowed,
         "changes": [
@@ -293,6 +293,12 @@ def _step(step: StepView, lanes: Mapping[str, str], passing: Mapping[str, str] |
         "this trace",
         "state": [],
     }
+
+
+def _with_short_names(text: str, short: Mapping[str, str]) -> str:
+    for name, shorter in short.items():
+        text = text.replace(name, shorter)
+    return text
 
 
 def shown_changes(changes: Sequence[PartChange]) -> list[PartChange]:

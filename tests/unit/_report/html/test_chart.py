@@ -67,3 +67,11 @@ def test_there_may_be_no_table_or_a_long_one() -> None:
     assert rule_heat([]) == {}
     heat = rule_heat([rule(f"rule_{number}", (1, 0), (0, 0), (0, 0)) for number in range(ROWS_MAX + 3)])
     assert (len(heat["rows"]), heat["more"]) == (ROWS_MAX, 3)
+
+
+def test_a_long_time_without_anything_new_is_not_drawn() -> None:
+    points = [Point(0.5, 1, 10), Point(2.0, 50, 40), Point(500.0, 9_000, 40), Point(1_000.0, 20_000, 40)]
+    drawn = coverage_chart(points, [Mark(4.0, "boom")])
+    assert ">5</text>" in drawn
+    assert "1000" not in drawn
+    assert "500" not in drawn
