@@ -45,7 +45,17 @@ def _draw_plain(plain: Any, kind: str) -> Draw | None:
         elements, size = tuple(plain.elements), len(plain.elements)
         return lambda run: elements[run.source.position(size)]
     if kind == "Bundle" and not getattr(plain, "_transformations", ()):
-        return _draw_bundle(plain.name, plain.consume)
+        name, consume = plain.name, plain.consume
+
+        def draw(run: Any) -> Any:
+            references = run.machine.bundles.get(name)
+            if not references:
+                run.data.mark_invalid(f"Cannot draw from empty bundle {name!r}")
+            newest = len(references) - 1
+            at = newest - (run.source.position(newest + 1) if run.source.live else run.follow(references))
+            return references.pop(at) if consume else references[at]
+
+        return draw
     return None
 
 
@@ -83,18 +93,6 @@ _native.set_compiler_hooks(
     _late("strategy_compiler", "audit"),
     _late("same_strategies", "strategy_made_alike"),
 )
-
-
-def _draw_bundle(name: str, consume: bool) -> Draw:
-    def draw(run: Any) -> Any:
-        references = run.machine.bundles.get(name)
-        if not references:
-            run.data.mark_invalid(f"Cannot draw from empty bundle {name!r}")
-        newest = len(references) - 1
-        at = newest - (run.source.position(newest + 1) if run.source.live else run.follow(references))
-        return references.pop(at) if consume else references[at]
-
-    return draw
 
 
 def draws_from_bundle(strategy: object, depth: int = 0) -> bool:

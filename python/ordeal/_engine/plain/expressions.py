@@ -188,14 +188,6 @@ class Expression:
         return made
 
 
-@dataclass(slots=True)
-class _Known:
-    """An object with the expression that leads to it. It is kept, so that no other gets its identity."""
-
-    value: object
-    expression: Expression
-
-
 class Expressions:
     """Knows the objects that recorded operations have given, by identity."""
 
@@ -210,8 +202,9 @@ class Expressions:
         self._homes: dict[int, tuple[object, str, str]] = {}
         self._only_target = False
         self._wrap_callback = wrap_callback
-        self._known: dict[int, _Known] = {}
-        self._texts: dict[int, _Known] = {}
+        # By id, the expression that leads to an object, which is kept, so that no other gets its identity.
+        self._known: dict[int, tuple[object, Expression]] = {}
+        self._texts: dict[int, tuple[object, Expression]] = {}
         self.sources: dict[str, Definition] = {}
         self.folders: dict[str, str] = {}  # the variables of temporary folders, by path
 
@@ -219,7 +212,7 @@ class Expressions:
         """Remember that ``expression`` leads to ``value``, and items of it to its items."""
         if is_plain(value) or issubclass(type(value), (type, types.ModuleType)):
             return
-        self._known.setdefault(id(value), _Known(value, expression))
+        self._known.setdefault(id(value), (value, expression))
         if depth < 2 and type(value) in (list, tuple):
             for number, item in enumerate(value[:ITEMS_MAX]):  # type: ignore[index]
                 self.learn(item, expression.join([], f"{expression.text}[{number}]"), depth + 1)
@@ -231,7 +224,7 @@ class Expressions:
     def learn_text(self, value: str | bytes, expression: Expression) -> None:
         """Remember what gave a text of the code under test, if it is too long to equal another text by chance."""
         if expression.is_target and len(value) >= 8:
-            self._texts[id(value)] = _Known(value, expression)
+            self._texts[id(value)] = value, expression
 
     def is_text(self, value: object) -> bool:
         """Return True if the code under test gave this text."""
@@ -240,7 +233,7 @@ class Expressions:
     def known(self, value: object) -> Expression | None:
         """Return the expression that leads to an object of a recorded operation."""
         found = self._known.get(id(value))
-        return None if found is None else found.expression
+        return None if found is None else found[1]
 
     def is_known(self, value: object) -> bool:
         """Return True if ``value`` is such an object, or holds one."""
@@ -307,10 +300,10 @@ class Expressions:
     def _object(self, value: Any) -> Expression | None:
         """Return the expression of what has a name or was given by an operation; None for a value to write itself."""
         found = self._known.get(id(value))
-        if found is not None and (found.expression.is_target or not self._only_target):
-            return found.expression
+        if found is not None and (found[1].is_target or not self._only_target):
+            return found[1]
         if self.is_text(value):
-            return self._texts[id(value)].expression
+            return self._texts[id(value)][1]
         kind = type(value)
         home = None if is_plain(value) or callable(value) else self._home(value)
         if home is not None:

@@ -104,11 +104,6 @@ def only_looks(function: Any) -> bool:
     return isinstance(function, type) and is_builtin(function)
 
 
-def is_ignored(function: Any) -> bool:
-    """Return True if a call of the function says nothing about the code under test."""
-    return isinstance(function, type | types.BuiltinFunctionType) and function in _LOOKS
-
-
 def is_builtin(kind: type) -> bool:
     """Return True if a class is one of Python's own."""
     return kind.__module__ == "builtins"
@@ -465,6 +460,11 @@ class Recorder:
         if number >= 5_000:
             self.refuse("the test makes more than 5000 calls")  # a report with more would not be read
         variable = "" if is_statement else self._variable(named)
+        # The rewritten module that called the recorder.
+        frame = inspect.currentframe()
+        while frame is not None and frame.f_globals.get("__name__") == __name__:
+            frame = frame.f_back
+        caller = "" if frame is None else str(frame.f_globals.get("__name__"))
         operation = Operation(
             number,
             made,
@@ -473,7 +473,7 @@ class Recorder:
             looks_only=looks_only,
             in_check=self.in_check,
             step=self.step,
-            by_model=_caller().startswith("ordeal.model"),
+            by_model=caller.startswith("ordeal.model"),
         )
         self.operations.append(operation)
         return operation
@@ -511,7 +511,9 @@ class Recorder:
     def _is_recorded(self, function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> bool:
         """Return True if a call says anything: it leads into the code under test, or concerns objects from there."""
         try:
-            if is_ignored(function) or self._is_of_test(function) or is_machinery(function):
+            if isinstance(function, type | types.BuiltinFunctionType) and function in _LOOKS:
+                return False
+            if self._is_of_test(function) or is_machinery(function):
                 return False
             owner = getattr(function, "__self__", None)
             if type(owner) in CONTAINERS and function.__name__ not in CHANGES:
@@ -617,11 +619,3 @@ class _Context:
         if kind is None:
             return self._recorder.method(self._manager, "__exit__", None, None, None)
         return self._manager.__exit__(kind, error, traceback)
-
-
-def _caller() -> str:
-    """Return the name of the rewritten module that called the recorder."""
-    frame = inspect.currentframe()
-    while frame is not None and frame.f_globals.get("__name__") == __name__:
-        frame = frame.f_back
-    return "" if frame is None else str(frame.f_globals.get("__name__"))

@@ -108,13 +108,10 @@ def made_of(calls: Recorder, error: BaseException) -> Recorded:
     except CannotWriteError as reason:
         return Recorded(reason=str(reason))
     raised = next((each.raised for each in reversed(calls.operations) if each.raised is not None), error)
-    return Recorded(program=program, place=place_in_library(raised if program.end.error else error, calls.files))
-
-
-def place_in_library(error: BaseException, files: set[str]) -> str:
-    """Return the innermost function outside the test that ``error`` came through; empty when there is none."""
-    names = [code.co_qualname for code, _ in user_frames(error) if code.co_filename not in files]
-    return names[-1] if names else ""
+    # The innermost function outside the test that the error came through, if there is one.
+    frames = user_frames(raised if program.end.error else error)
+    outside = [code.co_qualname for code, _ in frames if code.co_filename not in calls.files]
+    return Recorded(program=program, place=outside[-1] if outside else "")
 
 
 def _watch_fault(fault: Fault, calls: Recorder) -> None:

@@ -200,7 +200,21 @@ class CrashReplayer(Replayer):
         return self._apart(tape, None)
 
     def _apart(self, tape: _native.Tape, deadline: float | None) -> Replayed:
-        child = Child(lambda channel, journal: self._replay(tape, channel, journal), self._limits)
+        def job(channel: Channel, journal: _native.Journal) -> None:
+            self._driver.journal = journal
+            self._driver.isolated = True
+            began = monotonic()
+            with self._randoms.managed(), self._driver.watching():
+                # A deadline that never comes has the step loop note how long the steps take.
+                outcome, bucket = self._execute(TimedReplay(_native.Replay(tape), sys.float_info.max))
+                took = monotonic() - began
+                if outcome.error is not None:
+                    # The search takes the text of each error too, so this is part of the run.
+                    self.written(outcome.error)
+                    self._driver.release_error(outcome)
+            channel.send(bucket, took, msgspec.json.encode(self._driver.slowest()))
+
+        child = Child(job, self._limits)
         try:
             hung = self._await(child, deadline)
             said = child.messages()
@@ -219,21 +233,6 @@ class CrashReplayer(Replayer):
     @staticmethod
     def _replayed(outcome: Outcome, bucket: str, tape: _native.Tape) -> Replayed:
         return Replayed(outcome=outcome, bucket=bucket, tape=tape, misaligned=0, unused=0, rejected=0)
-
-    def _replay(self, tape: _native.Tape, channel: Channel, journal: _native.Journal) -> None:
-        """Run ``tape``, in the other process."""
-        self._driver.journal = journal
-        self._driver.isolated = True
-        began = monotonic()
-        with self._randoms.managed(), self._driver.watching():
-            # A deadline that never comes has the step loop note how long the steps take.
-            outcome, bucket = self._execute(TimedReplay(_native.Replay(tape), sys.float_info.max))
-            took = monotonic() - began
-            if outcome.error is not None:
-                # The search takes the text of each error too, so this is part of the run.
-                self.written(outcome.error)
-                self._driver.release_error(outcome)
-        channel.send(bucket, took, msgspec.json.encode(self._driver.slowest()))
 
     def _take(self, bucket: Value, took: Value = 0.0, slowest: Value = b"{}") -> str:
         """Take in how long a run and its rules took, and return its bucket."""

@@ -118,29 +118,28 @@ def _is_target_by(targets: Sequence[str]) -> Callable[[str], bool]:
 
 def _sources(driver: Driver, watch: ReplayWatch, replayed: Replayed) -> Iterator[SourceView]:
     """Yield the source of each rule of the trace, and the lines around where it failed, in the machine and beyond."""
+
+    def source_of(name: str, function: Callable[..., Any]) -> list[SourceView]:
+        original = inspect.unwrap(function)
+        lines, first = inspect.getsourcelines(original)
+        file = inspect.getsourcefile(original) or ""
+        text = inspect.cleandoc("\n" + "".join(lines[:LINES_MAX]).expandtabs(4))
+        return [SourceView(name=name, file=shown_path(file), line=first, text=safe_lines(text))]
+
+    def around(name: str, file: str, line: int) -> list[SourceView]:
+        lines = read_whole(file).decode("utf-8", "replace").split("\n")
+        first = max(1, line - CONTEXT_LINES)
+        text = "\n".join(lines[first - 1 : line + CONTEXT_LINES])
+        return [SourceView(name=name, file=shown_path(file), line=first, text=safe_lines(text), failed=line)]
+
     taken = {step.name for step in watch.steps}
     for rule in (*driver.definition.initializers, *driver.definition.rules):
         if rule.name in taken:
-            yield from bounded_call(partial(_source, rule.name, rule.function), lambda _raised: [])
+            yield from bounded_call(partial(source_of, rule.name, rule.function), lambda _raised: [])
     error = replayed.outcome.error
     frames = [] if error is None else user_frames(error)
     for code, line in dict.fromkeys(frames[:1] + frames[-1:]):
-        yield from bounded_call(partial(_around, code.co_qualname, code.co_filename, line), lambda _raised: [])
-
-
-def _source(name: str, function: Callable[..., Any]) -> list[SourceView]:
-    original = inspect.unwrap(function)
-    lines, first = inspect.getsourcelines(original)
-    file = inspect.getsourcefile(original) or ""
-    text = inspect.cleandoc("\n" + "".join(lines[:LINES_MAX]).expandtabs(4))
-    return [SourceView(name=name, file=shown_path(file), line=first, text=safe_lines(text))]
-
-
-def _around(name: str, file: str, line: int) -> list[SourceView]:
-    lines = read_whole(file).decode("utf-8", "replace").split("\n")
-    first = max(1, line - CONTEXT_LINES)
-    text = "\n".join(lines[first - 1 : line + CONTEXT_LINES])
-    return [SourceView(name=name, file=shown_path(file), line=first, text=safe_lines(text), failed=line)]
+        yield from bounded_call(partial(around, code.co_qualname, code.co_filename, line), lambda _raised: [])
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ import importlib
 
 from ordeal._base.formatting import counted, one_line
 from ordeal._engine.parallel.fleet.cluster import packed_project, project_of
-from ordeal._engine.parallel.fleet.plan import FleetPlan, make_plan
+from ordeal._engine.parallel.fleet.plan import make_plan
 from ordeal.cli import terminal
 from ordeal.config.options import ExplorationOptions, options_of_entry
 from ordeal.config.settings_file import OrdealConfig
@@ -37,18 +37,14 @@ def print_plans(config: OrdealConfig, options: ExplorationOptions) -> int:
             job = str(module.job_text(plan, dataclasses.replace(plan.task, alone=True)))
             terminal.write("---\n" * (number > 0 and kind == "kubernetes") + job)
         elif number == 0:
-            terminal.write(_sent(plan))
+            lines = ["Nothing is sent: all nodes have the project."]
+            if (project := project_of(plan)) is not None:
+                sent = packed_project(project, plan.store)
+                size = counted(-(-len(sent.data) // 1024), "KiB")
+                lines = [f"Sent: {counted(len(sent.files), 'file')}, {size} packed"]
+                lines += [f"  {one_line(name)}" for name in sent.files]
+                if sent.left_out:
+                    lines.append(f"Not sent: {counted(len(sent.left_out), 'file')}, and what .gitignore names")
+                    lines += [f"  {one_line(name)}: {why}" for name, why in sent.left_out.items()]
+            terminal.write("\n".join(lines) + "\n")
     return 0
-
-
-def _sent(plan: FleetPlan) -> str:
-    project = project_of(plan)
-    if project is None:
-        return "Nothing is sent: all nodes have the project.\n"
-    sent = packed_project(project, plan.store)
-    lines = [f"Sent: {counted(len(sent.files), 'file')}, {counted(-(-len(sent.data) // 1024), 'KiB')} packed"]
-    lines += [f"  {one_line(name)}" for name in sent.files]
-    if sent.left_out:
-        lines.append(f"Not sent: {counted(len(sent.left_out), 'file')}, and what .gitignore names")
-        lines += [f"  {one_line(name)}: {why}" for name, why in sent.left_out.items()]
-    return "\n".join(lines) + "\n"

@@ -243,7 +243,20 @@ class RunningFleet:
                 ]
             if not waits:
                 return
-            self._report_progress()
+            if self._progress is not None:
+                records, now = [member.record for member in self._members], time.time()
+                rates = [number_of(each, "rate") for each in records if member_state(each, now) == "running"]
+                self._progress(
+                    ProgressSnapshot(
+                        elapsed=time.monotonic() - self._started,
+                        total_runs=sum(total_of(each, "runs") for each in records),
+                        total_steps=sum(total_of(each, "steps") for each in records),
+                        unique_edges=max((int(number_of(each, "edges")) for each in records), default=0),
+                        checkpoints=0,
+                        failures=max((int(number_of(each, "failures")) for each in records), default=0),
+                        runs_per_second=sum(rates),
+                    )
+                )
         self._note("The members took longer than they may, and were stopped.")
 
     def _look_after(self, member: _Member) -> None:
@@ -301,24 +314,6 @@ class RunningFleet:
             # A record that is gone was in a store that has lost its memory.
             if found is not None and not member.is_given_up:
                 member.record = found
-
-    def _report_progress(self) -> None:
-        if self._progress is None:
-            return
-        records, now = [member.record for member in self._members], time.time()
-        self._progress(
-            ProgressSnapshot(
-                elapsed=time.monotonic() - self._started,
-                total_runs=sum(total_of(each, "runs") for each in records),
-                total_steps=sum(total_of(each, "steps") for each in records),
-                unique_edges=max((int(number_of(each, "edges")) for each in records), default=0),
-                checkpoints=0,
-                failures=max((int(number_of(each, "failures")) for each in records), default=0),
-                runs_per_second=sum(
-                    number_of(each, "rate") for each in records if member_state(each, now) == "running"
-                ),
-            )
-        )
 
     def _summed_up(self) -> FleetOutcome:
         outcome = self._outcome

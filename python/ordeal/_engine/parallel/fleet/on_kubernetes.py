@@ -119,12 +119,9 @@ class KubernetesLauncher(BatchLauncher):
     def asked(self) -> set[int]:
         status = json.loads(self._kubectl("get", "job", self.plan.task.fleet, "--output=json")).get("status", {})
         is_over = any(each.get("type") in ("Complete", "Failed") for each in status.get("conditions", []))
-        if is_over or (not self._has_begun and self._is_stuck()):
-            return set()
-        return set(range(self.plan.members))
-
-    def _is_stuck(self) -> bool:
-        """Return True if none of the pods can start, and give the reason in ``trouble``."""
+        members = set(range(self.plan.members))
+        if is_over or self._has_begun:
+            return set() if is_over else members
         job = self.plan.task.fleet
         listed = self._kubectl("get", "pods", f"--selector=job-name={job}", f"--output=jsonpath={_PODS}")
         pods = [line.split(" ", 2) for line in listed.splitlines()]
@@ -138,10 +135,11 @@ class KubernetesLauncher(BatchLauncher):
         since, now = self._stuck_since, time.monotonic()
         self._stuck_since = (since or now) if why else 0.0
         if not why or not since or now - since < STUCK_SECONDS:
-            return False
+            return members
+        # None of the pods can start.
         self.trouble = f"its pods cannot start: {one_line(why, limit=300)}"
         self.hint = f"mend that; `kubectl describe pods` shows it while `kubectl get job {job}` does"
-        return True
+        return set()
 
     @override
     def cancel(self, *, waiting: bool) -> None:

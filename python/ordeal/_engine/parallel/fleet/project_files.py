@@ -72,7 +72,11 @@ def pack(project: Path, store: str) -> Sent:
             if path.is_dir():
                 left_out[name] = "it is another repository, or a link to a folder"
                 continue
-            if _has_secret_name(name, path, project):
+            real, here = Path(os.path.realpath(path)), Path(os.path.realpath(project))
+            # A link leads elsewhere under another name; so does one to a folder above.
+            parts = {*PurePosixPath(name).parts}
+            parts |= {*(real.relative_to(here) if real.is_relative_to(here) else real).parts}
+            if any(fnmatchcase(_COPY.sub("", part.lower()), pattern) for part in parts for pattern in SECRETS):
                 left_out[name] = "by its name, it may hold secrets"
                 continue
             try:
@@ -105,14 +109,6 @@ def unpack(data: bytes, folder: Path) -> None:
     """Unpack what ``pack`` packed, without what would lie elsewhere."""
     with tarfile.open(fileobj=io.BytesIO(data)) as packed:
         packed.extractall(folder, filter="data")
-
-
-def _has_secret_name(name: str, path: Path, project: Path) -> bool:
-    parts = {*PurePosixPath(name).parts}
-    real, here = Path(os.path.realpath(path)), Path(os.path.realpath(project))
-    # A link leads elsewhere under another name; so does one to a folder above.
-    parts |= {*(real.relative_to(here) if real.is_relative_to(here) else real).parts}
-    return any(fnmatchcase(_COPY.sub("", part.lower()), pattern) for part in parts for pattern in SECRETS)
 
 
 def _spelling(store: str) -> re.Pattern[bytes] | None:
