@@ -238,25 +238,27 @@ def readable(error: BaseException) -> BaseException:
     bases: tuple[type, ...] = _mro_of(kind)
     if all(map(_READ_OR_ASKED.isdisjoint, map(_dict_of, bases[: bases.index(BaseException)]))):
         return error
-    problem = bounded_call(lambda: _unreadable(error), lambda raised: f"reading it {_why(raised)}")
+
+    def unreadable() -> str:
+        """Return what is wrong with the first detail that cannot be used, if anything. Raises what they raise."""
+        for name, kinds in _READ.items():
+            try:
+                value = getattr(error, name)
+            except Exception as raised:  # noqa: BLE001 - it is code of the program
+                return f"`{name}` raises {type_name(type(raised))}"
+            fits = value is kind if name == "__class__" else issubclass(type(value), kinds)
+            if not fits:
+                return (
+                    f"`{name}` is of type {type_name(type(value))}" if name != "__class__" else "`__class__` is another"
+                )
+        return ""
+
+    problem = bounded_call(unreadable, lambda raised: f"reading it {_why(raised)}")
     if not problem:
         return error
     name = type_name(kind)
     made = remote_error(name, f"raised {name}; its details could not be read ({problem})")
     return made.with_traceback(traceback_of(error))
-
-
-def _unreadable(error: BaseException) -> str:
-    """Return what is wrong with the first detail that cannot be used; nothing if all can. Raises what they raise."""
-    for name, kinds in _READ.items():
-        try:
-            value = getattr(error, name)
-        except Exception as raised:  # noqa: BLE001 - it is code of the program
-            return f"`{name}` raises {type_name(type(raised))}"
-        fits = value is type(error) if name == "__class__" else issubclass(type(value), kinds)
-        if not fits:
-            return f"`{name}` is of type {type_name(type(value))}" if name != "__class__" else "`__class__` is another"
-    return ""
 
 
 def source_line(path: str, number: int) -> str:

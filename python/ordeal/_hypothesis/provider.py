@@ -115,7 +115,17 @@ class TapeDraws:
                 return source.position(max_value + 1)
             if weights is None or not source.live:
                 return source.integer(min_value, max_value, shrink_towards)
-            return self._weighted(weights, min_value, max_value, shrink_towards)
+            if max(weights) - min(weights) == max_value - min_value and len(weights) == 4:
+                # Hypothesis adds weight to the end points of integers(low, high), which the core's distribution has
+                # already.
+                return source.integer(min_value, max_value, shrink_towards)
+            point = source.raw_unit()
+            for value, weight in weights.items():
+                point -= weight
+                if point < 0:
+                    source.put(value)
+                    return value
+            return source.integer(min_value, max_value, shrink_towards)
         if all(bound is None or is_int64(bound) for bound in (min_value, max_value)) and is_int64(shrink_towards):
             return int(source.open_integer(min_value, max_value, shrink_towards))
         if min_value is not None and max_value is not None and min_value >= -WIDE_MAX and max_value <= WIDE_MAX:
@@ -123,20 +133,6 @@ class TapeDraws:
         value = self._boundless(min_value, max_value, shrink_towards)
         source.put(value)
         return value
-
-    def _weighted(self, weights: dict[int, float], low: int, high: int, toward: int) -> int:
-        source = self._source
-        if max(weights) - min(weights) == high - low and len(weights) == 4:
-            # Hypothesis adds weight to the end points of integers(low, high), which the core's distribution has
-            # already.
-            return source.integer(low, high, toward)
-        point = source.raw_unit()
-        for value, weight in weights.items():
-            point -= weight
-            if point < 0:
-                source.put(value)
-                return value
-        return source.integer(low, high, toward)
 
     def _boundless(self, low: int | None, high: int | None, toward: int) -> int:
         """Draw an integer whose bounds are beyond 128 bits, or beyond 64 with one missing."""

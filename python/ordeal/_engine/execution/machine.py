@@ -140,8 +140,21 @@ def _class_and_factory(given: Any) -> tuple[type[RuleBasedStateMachine], Callabl
     if inspect.isclass(given) and issubclass(given, RuleBasedStateMachine):
         check_constructor(given)
         return given, given
-    if not inspect.isfunction(given):
-        _refuse(given)
+    if isinstance(given, AnyMachine):
+        name = type(given).__name__
+        raise MachineError(
+            f"an instance of {name} was given in place of the class: each run makes its own machine",
+            hint=f"write `{name}`, without the parentheses; for one with arguments write `lambda: {name}(3)`",
+        )
+    if not inspect.isfunction(given) and (machine := machine_of_test_case(given)) is not None:
+        raise MachineError(
+            f"{maker_name(given)} is the TestCase of a rule machine, not the machine",
+            hint=f"write `{machine.__name__}`, without `.TestCase`",
+        )
+    if inspect.isclass(given) or not callable(given):
+        name = given.__name__ if inspect.isclass(given) else repr(given)
+        raise MachineError(f"{name} is not a rule machine", hint=EXAMPLE)
+    # A function, or another callable, such as a partial.
     _check_takes_nothing(given)
     try:
         made = given()
@@ -162,25 +175,6 @@ def _does_not_return(given: Callable[..., Any], problem: str) -> MachineError:
         f"{maker_name(given)}, which should make machines, {problem}",
         hint=f"`python -c 'import {module} as m; m.{name}()'` shows what happens",
     )
-
-
-def _refuse(given: object) -> None:
-    """Raise MachineError for an object that cannot make rule machines. Another callable, such as a partial, can."""
-    if isinstance(given, AnyMachine):
-        name = type(given).__name__
-        raise MachineError(
-            f"an instance of {name} was given in place of the class: each run makes its own machine",
-            hint=f"write `{name}`, without the parentheses; for one with arguments write `lambda: {name}(3)`",
-        )
-    machine = machine_of_test_case(given)
-    if machine is not None:
-        raise MachineError(
-            f"{maker_name(given)} is the TestCase of a rule machine, not the machine",
-            hint=f"write `{machine.__name__}`, without `.TestCase`",
-        )
-    if inspect.isclass(given) or not callable(given):
-        name = given.__name__ if inspect.isclass(given) else repr(given)
-        raise MachineError(f"{name} is not a rule machine", hint=EXAMPLE)
 
 
 def _check_takes_nothing(function: Callable[..., Any]) -> None:
