@@ -46,15 +46,13 @@ def ended(
         raise ConfigError(said, hint="try the same command by hand") from None
 
 
-def git(folder: Path, *arguments: str, what: str = "", instead: str = "") -> str:
+def git(folder: Path, *arguments: str, instead: str = "") -> str:
     """Return what git prints.
 
     Raises:
-        ConfigError: git fails, or is not installed. ``what`` names what it does not have here.
+        ConfigError: git fails, or is not installed.
     """
     done = ended(folder, *arguments, instead=instead)
-    if done.returncode and what:
-        raise ConfigError(one_line(f"no {what} here"), hint="`git log --oneline` lists the commits")
     if done.returncode:
         raise ConfigError(last_line(os.fsdecode(done.stderr)), hint="run it in a git repository")
     return os.fsdecode(done.stdout).removesuffix("\n")
@@ -73,8 +71,13 @@ def root_of(folder: Path) -> Path:
 
 def commit(root: Path, name: str) -> str:
     """Return the full name of the commit that ``name``, a branch, a tag or a beginning of its hash, stands for."""
-    wanted = f"{name}^{{commit}}"
-    return git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", wanted, what=f"commit `{name}`")
+    done = ended(root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
+    if done.returncode and git(root, "rev-parse", "--is-shallow-repository") == "true":
+        hint = "`git fetch --unshallow` gets it; actions/checkout takes `fetch-depth: 0`"
+        raise ConfigError(one_line(f"no commit `{name}` here: the clone is shallow"), hint=hint)
+    if done.returncode:
+        raise ConfigError(one_line(f"no commit `{name}` here"), hint="`git log --oneline` lists the commits")
+    return os.fsdecode(done.stdout).strip()
 
 
 def changed_files(root: Path, name: str) -> set[Path]:

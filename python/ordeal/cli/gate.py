@@ -37,10 +37,15 @@ _WITH_SHRINKING = 1.5
 
 @dataclass(frozen=True, slots=True)
 class GateCheck:
-    """The result of one check of the gate. A ``skipped`` one does not stop the merge; its message gives the reason."""
+    """The result of one check of the gate.
+
+    Attributes:
+        status: a ``skipped`` check does not stop the merge; its message gives the reason. Neither does one that is
+            ``partial``, as no time was left for some classes, unless the gate is strict.
+    """
 
     name: str
-    status: Literal["passed", "failed", "skipped"]
+    status: Literal["passed", "failed", "skipped", "partial"]
     message: str
     details: tuple[str, ...] = ()
     next: str = ""
@@ -53,7 +58,8 @@ def run(flags: GateFlags) -> int:
         Trace.load(failure_path(trace))
     made = _of_traces(flags) if flags.traces else _Gate(flags, load_config(flags.config)).checks()
     checks = [_shown(each, flags) for each in made]
-    stops = [each.name for each in checks if each.status == "failed"]
+    partial = [each.name for each in checks if each.status == "partial"]
+    stops = [each.name for each in checks if each.status == "failed" or (flags.strict and each.status == "partial")]
     if flags.json:
         document = {
             "schema_version": JSON_SCHEMA_VERSION,
@@ -65,6 +71,7 @@ def run(flags: GateFlags) -> int:
         terminal.write(json.dumps(document, indent=2) + "\n")
     else:
         verdict = f"stops the merge: {name_list(stops)}" if stops else "nothing stops the merge"
+        verdict += f", but not all classes were checked: {name_list(partial)}" if partial and not stops else ""
         terminal.write(f"\n{verdict}, {monotonic() - since:.0f} s\n")
     return 1 if stops else 0
 
@@ -133,14 +140,16 @@ class _Gate:
 
     def _examined(self, classes: Sequence[str], note: str) -> Iterator[GateCheck]:
         """Yield the doctor's checks of reach and determinism, for as many classes as half of the time allows."""
-        answers, others, failed = self._asked(classes, ["doctor", "--config", self._flags.config], self._left() / 2)
+        order = ["doctor", "--config", self._flags.config]
+        answers, others, left_out, failed = self._asked(classes, order, self._left() / 2)
         found = [check for answer in answers for check in answer["checks"] if check["subject"]]
         for name, wanted in (("reach", REACH), ("determinism", ("stability",))):
             bad = [each for each in found if each["name"] in wanted and each["status"] != "ok"]
             details = tuple(f"{each['subject']}: {each['message']}" for each in bad)
             message = ", ".join(filter(None, [f"{counted(len(answers), 'class', 'classes')} examined", note]))
-            hint = "`ordeal doctor` says what to do" if bad else "`--max-time` gives it more" if others else ""
-            yield GateCheck(name, "failed" if bad or failed else "passed", message, (*details, *others), hint)
+            hint = "`ordeal doctor` says what to do" if bad else "`--max-time` gives it more" if left_out else ""
+            status = _status(bad or failed or not answers, left_out)
+            yield GateCheck(name, status, message, (*details, *others, *left_out), hint)
 
     def _counts(self, classes: Sequence[str], note: str) -> GateCheck:
         """Compare the figures of classes with the saved baseline, for as many as the time allows."""
@@ -149,26 +158,28 @@ class _Gate:
             hint = f"`ordeal profile --json > {path}` notes what they are now"
             return GateCheck("counts", "skipped", f"no {path} to compare with", next=hint)
         order = ["profile", "--config", self._flags.config, "--baseline", path, "--budget", f"{self._flags.budget:g}"]
-        answers, others, failed = self._asked(classes, order, self._left() / 2)
+        answers, others, left_out, failed = self._asked(classes, order, self._left() / 2)
         bad = [found for answer in answers for found in answer["findings"]]
         others += [
             f"{each}: not compared, as its steps have changed" for found in answers for each in found["not_compared"]
         ]
         message = ", ".join(filter(None, [f"{counted(len(answers), 'class', 'classes')} counted", note]))
         hint = f"`ordeal profile --json > {path}` accepts what they are now" if bad else ""
-        return GateCheck("counts", "failed" if bad or failed else "passed", message, (*bad, *others), hint)
+        status = _status(bad or failed or not answers, left_out)
+        return GateCheck("counts", status, message, (*bad, *others, *left_out), hint)
 
     def _asked(
         self, classes: Sequence[str], order: Sequence[str], seconds: float
-    ) -> tuple[list[dict[str, Any]], list[str], bool]:
-        """Return what a command answers for classes, lines on those without an answer, and whether it failed for one.
+    ) -> tuple[list[dict[str, Any]], list[str], list[str], bool]:
+        """Return what a command answers for classes, lines on the others, and whether it failed for one.
 
-        After ``seconds``, no further class is asked about.
+        After ``seconds``, no further class is asked about: the third list has lines on these.
         """
         answers, others, failed, until = list[dict[str, Any]](), list[str](), False, monotonic() + seconds
+        left_out = list[str]()
         for each in classes:
-            if monotonic() > until:
-                others.append(f"left out, as no time was left: {each}")
+            if answers and monotonic() > until:
+                left_out.append(f"left out, as no time was left: {each}")
                 continue
             answer = _ordeal([*order, each], self._left() + GRACE_SECONDS)
             if isinstance(answer, str):
@@ -176,7 +187,7 @@ class _Gate:
                 others.append(f"{each}: {answer}")
             else:
                 answers.append(answer)
-        return answers, others, failed
+        return answers, others, left_out, failed
 
     def _explored(self, classes: Sequence[str], note: str) -> GateCheck:
         # Mutants get as much time as the search.
@@ -217,6 +228,10 @@ class _Gate:
 
     def _left(self) -> float:
         return max(1.0, self._until - monotonic())
+
+
+def _status(has_failed: object, left_out: Sequence[str]) -> Literal["passed", "failed", "partial"]:
+    return "failed" if has_failed else "partial" if left_out else "passed"
 
 
 def _of_traces(flags: GateFlags) -> Iterator[GateCheck]:

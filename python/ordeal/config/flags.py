@@ -260,13 +260,14 @@ class GateFlags(CommandFlags):
         text("a commit", "main", "commit"),
         "all classes",
         flag="--changed COMMIT",
-        help="Examine and explore only classes whose program differs from a commit",
+        help="Only classes whose program differs from a commit",
     )
     max_time: float = option(60.0, SECONDS_ABOVE_0, flag="--max-time SECONDS", help="Time of all checks together")
     mutate: bool = switch("--mutate", "Judge mutants of the changed lines, too")
     baseline: str | None = place("--baseline FILE", "Figures of `ordeal profile --json`", f"{BASELINE}, if it is there")
     budget: float = option(0.0, PERCENT_FROM_0, flag="--budget PERCENT", help="By how much a figure may exceed it")
     flakes: int = option(0, integer(0, example=1), flag="--flakes N", help="Number of failures that may be flaky")
+    strict: bool = switch("--strict", "Exit with 1 if a check is partial, too")
 
 
 class InitFlags(Table):

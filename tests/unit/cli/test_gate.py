@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import subprocess
+import time
 from collections.abc import Callable
 from pathlib import Path
 from textwrap import dedent
+from typing import Any
 
 import pytest
 
@@ -163,6 +165,37 @@ def test_replays_that_fail_in_two_ways_are_not_the_same(run: Run, monkeypatch: p
     assert code == 1
     assert out.startswith("trace       FAILED   failure.json: 1 replay differ")
     assert "OSError: got None (1 of 3)" in out
+
+
+def test_classes_for_which_no_time_was_left_are_named_and_stop_a_strict_merge(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def answer(order: list[str], _seconds: float) -> dict[str, Any]:
+        if order[0] == "doctor":
+            time.sleep(0.6)  # more than half of what is left
+        result: dict[str, Any] = {"failures": [], "inconclusive": None, "unconfirmed": 0, "total_runs": 5}
+        return {"seeds": [], "checks": [], "results": [result, result]}
+
+    monkeypatch.setattr("ordeal.cli.gate._ordeal", answer)
+    code, out, _ = run("gate", "--max-time", "0.1")
+    assert code == 0
+    assert "reach       partial  1 class examined\n" in out
+    assert "left out, as no time was left: gated_free:Other\n" in out
+    assert out.splitlines()[-1].startswith(
+        "nothing stops the merge, but not all classes were checked: reach, determinism, "
+    )
+    code, out, _ = run("gate", "--max-time", "0.1", "--strict")
+    assert code == 1
+    assert out.splitlines()[-1].startswith("stops the merge: reach, determinism, ")
+
+
+def test_a_shallow_clone_says_how_to_get_the_commit(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    git("commit", "--quiet", "--allow-empty", "-m", "second")
+    git("clone", "--quiet", "--depth", "1", Path.cwd().as_uri(), "shallow")
+    monkeypatch.chdir("shallow")
+    code, _, err = run("gate", "--changed", "HEAD~1")
+    assert code == 2
+    assert err.startswith("error: no commit `HEAD~1` here: the clone is shallow\n\nhint: `git fetch --unshallow` ")
 
 
 def test_what_cannot_be_checked_is_wrong_use(run: Run) -> None:
