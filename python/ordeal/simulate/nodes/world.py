@@ -135,7 +135,7 @@ class World(_native.WorldState):
         It takes the same ``kinds`` and ``options``.
 
         A simulated run asks nothing of the real thing, so a plain test has to record it first; name its ``file``. The
-        requests may come in any order, each as often as it was recorded. A recorded error ends the connection.
+        requests may come in any order, and the last answer to each is repeated. A recorded error ends the connection.
 
         Raises:
             RecordError: an argument or the file cannot be used.

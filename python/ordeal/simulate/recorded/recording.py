@@ -100,6 +100,8 @@ class Recording:
         self.headers = headers
         self.is_new = False
         """Whether the real thing may be asked."""
+        self.repeats = False
+        """Whether the last answer is given again where a request is made more often than it was recorded."""
         self._path, self._mask, self._is_ordered = path, mask, is_ordered
         self._masks = Masks(mask)
         self._lock = threading.RLock()
@@ -211,6 +213,8 @@ class Recording:
             due = self._known[self._count : self._count + 1] if self._is_ordered else self._known
             same = [each for each in due if is_same(each, now)]
             place = 0 if self._is_ordered else self._counts[now.title]
+            if self.repeats:
+                place = min(place, max(len(same) - 1, 0))
             if place >= len(same) and not self.is_new:
                 self._differs(now)
             self._count += 1
@@ -364,17 +368,20 @@ def record(
         what = "nothing to record" if wrong is None else f"{wrong!r:.100}"
         raise RecordError(f"`record` got {what}", hint='write "http", "process", "files", or several of them')
     try:
+        if isinstance(mask, str) or isinstance(headers, str):
+            raise TypeError("a text is no list of texts")  # its letters would be taken
         masks = [re.compile(each).pattern for each in mask]
-    except (re.error, TypeError) as error:
-        hint = 'write a list such as ["X-Tenant", "pin-[0-9]+"]'
-        raise RecordError(f"`mask` cannot be used: {error}", hint=hint) from None
-    path = _default_path() if file is None else Path(file).absolute()
-    if path.suffix in CASSETTES and not path.exists():
+        names = sorted({each.lower() for each in headers})
+        path = _default_path() if file is None else Path(file).absolute()
+        is_there = path.exists()
+    except (re.error, TypeError, ValueError, AttributeError) as error:
+        hint = 'write `file="a.jsonl"`, `headers=["X-Tenant"]`, `mask=["pin-[0-9]+"]`'
+        raise RecordError(f"an argument of `record` cannot be used: {error}", hint=hint) from None
+    if path.suffix in CASSETTES and not is_there:
         hint = "name a file that ends in .jsonl, or a cassette that is there"
         raise RecordError(f"{portable(str(path))} would be a cassette, and those are only read", hint=hint)
     for kind in kinds:  # not in a rule, whose time is limited
         with_vcr(KINDS[kind])
-    names = sorted({each.lower() for each in headers})
     return Recording(tuple(dict.fromkeys(kinds)), path, is_ordered=ordered, headers=names, mask=masks)
 
 

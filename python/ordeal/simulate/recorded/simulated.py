@@ -25,6 +25,7 @@ def declared(world: Any, recording: Recording) -> Iterator[Recording]:
     if "files" in recording.kinds:
         hint = 'write them to the disk of a node: `node.disk.write("a", b"")`'
         raise RecordError("a simulated run does not read recorded files", hint=hint)
+    recording.repeats = True  # faults have the program try again
     with records.replaying():
         entries = recording.open()
     urls = [urlsplit(each.request.get("url", "")) for each in entries if each.kind == "http"]

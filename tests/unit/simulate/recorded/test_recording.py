@@ -135,7 +135,11 @@ def test_a_test_that_fails_has_recorded_what_it_got() -> None:
         (record, "nothing to record", '"http"'),
         (lambda: record("https"), "'https'", '"process"'),
         (lambda: record("http", file="a.yaml"), "a.yaml would be a cassette", ".jsonl"),
-        (lambda: record("http", mask=["("]), "`mask`", "X-Tenant"),
+        (lambda: record("http", mask=["("]), "cannot be used", "mask="),
+        (lambda: record("http", mask="tenant"), "cannot be used", "mask="),
+        (lambda: record("http", headers="X-Tenant"), "cannot be used", "headers="),
+        (lambda: record("http", headers=[5]), "cannot be used", "headers="),  # type: ignore[list-item]
+        (lambda: record("http", file=5), "cannot be used", "file="),  # type: ignore[arg-type]
     ],
 )
 def test_wrong_arguments_are_refused(call: Callable[[], Any], said: str, hint: str) -> None:

@@ -9,9 +9,10 @@ from typing import Any
 
 import httpx
 import pytest
+from hypothesis import strategies as st
 from tests.unit.simulate.recorded.conftest import Server
 
-from ordeal import simulate
+from ordeal import ChaosTest, Explorer, initialize, invariant, rule, simulate
 from ordeal.simulate import EscapedSimulation, RecordError
 
 
@@ -83,3 +84,34 @@ def test_recorded_files_are_refused() -> None:
     with pytest.raises(RecordError) as caught:
         simulate.test(runs=1)(main)()
     assert "disk" in str(caught.value.hint)
+
+
+class Asking(ChaosTest):
+    world = simulate.world(clients=2)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.got: list[str] = []
+
+    @initialize()
+    def declare(self) -> None:
+        with self.world.record("http", file="a.jsonl"):
+            pass
+
+    @rule(number=st.integers(1, 2))  # type: ignore[arg-type]
+    async def ask(self, number: int) -> None:
+        self.got.append((await get(f"/users/{number}")).splitlines()[0])
+
+    @invariant()
+    def all_were_answered(self) -> None:
+        assert set(self.got) <= {"HTTP/1.1 200 OK"}
+
+
+def test_a_machine_with_a_world_gets_recorded_answers(server: Server) -> None:
+    with simulate.record("http", file="a.jsonl"):
+        for number in (1, 2):
+            httpx.get(f"{server.url}/users/{number}")
+    name_the_host(server)
+    result = Explorer(Asking, seed=1).run(max_runs=5, steps_per_run=10)
+    assert not result.failures, result.failures
+    assert result.total_steps > 10
