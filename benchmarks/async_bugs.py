@@ -103,7 +103,7 @@ def pairs(name: str) -> list[dict[str, Any]]:
         return is_failure
 
     def others(*decided: Decided) -> Iterator[Decided]:
-        for each in search._undecided(0, *decided):
+        for each in search.undecided(0, *decided):
             yield from (replace(each, value=value) for value in range(1, each.bound))
 
     with search.entered():

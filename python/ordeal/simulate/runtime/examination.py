@@ -69,7 +69,13 @@ class Examination:
 
         def pass_on(logger: logging.Logger, record: logging.LogRecord) -> None:
             if record.levelno >= logging.ERROR:
-                self._logged.append(_logged_text(record))
+                error = record.exc_info[1] if isinstance(record.exc_info, tuple) else None
+                raised = "" if error is None else f" ({describe_error(error)})"
+                try:
+                    message = record.getMessage()
+                except Exception:  # noqa: BLE001 - the arguments are the program's, and may not fit
+                    message = str(record.msg)
+                self._logged.append(one_line(f"{record.name}: {message}{raised}", limit=LINE_CHARS_MAX))
             original(logger, record)
 
         logging.Logger.callHandlers = pass_on  # type: ignore[method-assign, assignment]
@@ -86,31 +92,28 @@ class Examination:
         digits = max((len(f"{at:.3f}") for at, _, _ in self._events), default=0)
         rows = [f"{at:{digits}.3f} s  {who:{width}}  {what}" for at, who, what in self._events]
         names = {name_of(record.key): record.name for record in loop.records}
+        tasks = [(each.name, each.task._exception) for each in loop.records if each.task is not loop._main]
+        others = [(who_failed(each), each.get("exception")) for each in loop.unhandled if "task" not in each]
+        ended = [
+            f"{who} with {one_line(describe_error(error), limit=150)}{raised_at(error)}"
+            for who, error in (*tasks, *others)
+            if error is not None and error is not failure
+        ]
+        # The loop makes the decisions of a kind one after another, and notes the causes of some kinds together, those
+        # of others by task or node.
+        noted = {of: iter(causes) for of, causes in loop.causes.items()}
+        causes: dict[str, tuple[str, str]] = {}
+        for each in decided:
+            of_it = noted.get((each.kind,)) or noted.get((each.kind, each.actor, each.site)) or iter(())
+            if each.kind != "order" or each.site == TIMERS:
+                causes[each.label] = next(of_it, ("", ""))
         return Examined(
             events=tuple(one_line(row, limit=LINE_CHARS_MAX) for row in rows),
             logged=tuple(self._logged),
-            ended=tuple(_ended(loop, failure)),
+            ended=tuple(ended),
             names={label: name for label, name in names.items() if label != name},
-            causes=_causes(loop, decided),
+            causes=causes,
         )
-
-
-def _logged_text(record: logging.LogRecord) -> str:
-    error = record.exc_info[1] if isinstance(record.exc_info, tuple) else None
-    raised = "" if error is None else f" ({describe_error(error)})"
-    try:
-        message = record.getMessage()
-    except Exception:  # noqa: BLE001 - the arguments are the program's, and may not fit
-        message = str(record.msg)
-    return one_line(f"{record.name}: {message}{raised}", limit=LINE_CHARS_MAX)
-
-
-def _ended(loop: SimulationLoop, failure: BaseException | None) -> Iterator[str]:
-    tasks = [(each.name, each.task._exception) for each in loop.records if each.task is not loop._main]
-    others = [(who_failed(context), context.get("exception")) for context in loop.unhandled if "task" not in context]
-    for who, error in (*tasks, *others):
-        if error is not None and error is not failure:
-            yield f"{who} with {one_line(describe_error(error), limit=150)}{raised_at(error)}"
 
 
 def who_failed(context: dict[str, Any]) -> str:
@@ -118,15 +121,3 @@ def who_failed(context: dict[str, Any]) -> str:
     callback = getattr(context.get("handle"), "_callback", None)
     named = "a callback" if callback is None else f"the callback {name_of_job(callback)}"
     return _WHO.get(str(context.get("message", "")), named)
-
-
-def _causes(loop: SimulationLoop, decided: Sequence[Decided]) -> dict[str, tuple[str, str]]:
-    """Return what the loop noted of each decision: it makes those of a kind one after another."""
-    noted = {of: iter(causes) for of, causes in loop.causes.items()}
-    found: dict[str, tuple[str, str]] = {}
-    for each in decided:
-        # The loop notes the causes of some kinds together, those of others by task or node.
-        causes = noted.get((each.kind,)) or noted.get((each.kind, each.actor, each.site)) or iter(())
-        if each.kind != "order" or each.site == TIMERS:
-            found[each.label] = next(causes, ("", ""))
-    return found

@@ -344,7 +344,7 @@ class ScheduleSearch:
         needed = [Decided.from_fields(fields) for fields in shrinker.needed]
         if self._shrink_limit or len(needed) <= 2:
             return needed
-        undecided = cache(partial(self._undecided, chance))
+        undecided = cache(partial(self.undecided, chance))
         for search in (_two_elsewhere, _one_and_another):
             for few in islice(search(needed, undecided), 300):
                 if process_time() > end_s:
@@ -353,7 +353,7 @@ class ScheduleSearch:
                     return few
         return needed
 
-    def _undecided(self, chance: int, *kept: Decided) -> list[Decided]:
+    def undecided(self, chance: int, *kept: Decided) -> list[Decided]:
         """Return the decisions that are 0 in a run which decides only what is kept."""
         schedule = fixed_schedule(kept)
         schedule.keep_all()

@@ -47,18 +47,16 @@ class LongWaits:
             if type(owner) is not Timeout:
                 continue
             task: Any = owner._task  # type: ignore[attr-defined]
-            if [each for each in self._operations if not each.done()] == [task]:
-                self._watch(task)
-
-    def _watch(self, task: Any) -> None:
-        self.close()
-        future = task._fut_waiter
-        frames = list(frames_of(task.get_coro()))
-        if future is None or future.done() or any(frame.f_code is _SLEEP for frame in frames):
-            return  # it goes on anyway, or for the time alone
-        tool = free_tool()
-        if tool is not None:
-            self._watched = _RepeatedCalls(tool, self._loop, self._loop.record_of(task), frames, self._found)
+            if [each for each in self._operations if not each.done()] != [task]:
+                continue
+            self.close()
+            future = task._fut_waiter
+            frames = list(frames_of(task.get_coro()))
+            if future is None or future.done() or any(frame.f_code is _SLEEP for frame in frames):
+                continue  # it goes on anyway, or for the time alone
+            tool = free_tool()
+            if tool is not None:
+                self._watched = _RepeatedCalls(tool, self._loop, self._loop.record_of(task), frames, self._found)
 
     def close(self) -> None:
         """Watch nothing any more."""

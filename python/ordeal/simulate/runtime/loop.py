@@ -43,6 +43,7 @@ from ordeal.simulate.runtime.sites import (
     stack_of,
     traceback_to,
 )
+from ordeal.simulate.runtime.system_loop import LOOP_ACTOR
 from ordeal.simulate.runtime.tasks import STEP_TYPE, Interruptions, SimulationTask, TaskRecord, base_name, stepped_task
 from ordeal.simulate.runtime.waits import orphaned, wait_lines, waits_for_tasks
 
@@ -86,8 +87,6 @@ _RECORDS_MIN = 256
 TIMERS = "timers with one deadline"
 _TIMER_SITE = name_key(TIMERS)
 _STEP_SITE = name_key("step")
-_LOOP_ACTOR = "the loop"
-
 _native.set_task_types(SimulationTask, TaskRecord)
 _native.set_loop_facts(
     handle_type=events.Handle,
@@ -95,7 +94,7 @@ _native.set_loop_facts(
     current_task=asyncio.current_task,
     heap_push=heapq.heappush,
     heap_pop=heapq.heappop,
-    loop_actor=name_key(_LOOP_ACTOR),
+    loop_actor=name_key(LOOP_ACTOR),
     nowhere=NOWHERE,
     step_type=STEP_TYPE,
     stepped_task=stepped_task,
@@ -275,15 +274,10 @@ class SimulationLoop(_native.ReadyQueue, NetworkLoop):  # type: ignore[misc]
 
     # Decisions
 
-    def _actor(self) -> int:
-        """Return who is running: the present task, or the loop."""
-        task = asyncio.current_task(self)
-        return name_key(_LOOP_ACTOR) if task is None else self.record_of(task).key
-
     def running_name(self) -> str:
         """Return the name of the running task, or that it is the loop."""
         task = asyncio.current_task(self)
-        return _LOOP_ACTOR if task is None else self.record_of(task).name
+        return LOOP_ACTOR if task is None else self.record_of(task).name
 
     def allows(self, what: str) -> bool:
         """Return True if the run may do what a simulation rules out, such as ``"time.sleep"``."""
@@ -447,11 +441,20 @@ class SimulationLoop(_native.ReadyQueue, NetworkLoop):  # type: ignore[misc]
     def _pass_time(self) -> None:
         """Skip to the next timer where that is not as usual, or say why the run ends here. None is cancelled."""
         timers = self._timers
+        if not timers and self.is_ending:
+            raise self._stuck(LeakedTask, "tasks were cancelled at the end of the run, and go on waiting")
         if not timers:
-            raise self._deadlock()
+            count = sum(record.is_waiting for record in self.records)
+            tasks, whom = ("1 task waits", "it") if count == 1 else (f"{count} tasks wait", "them")
+            raise self._stuck(Deadlock, f"at {self._now:.3f} s {tasks}, and nothing can wake {whom}")
         if timers[0][0] > self._asks_orphans_at:
             self._asks_orphans_at = math.inf
-            self._demand_no_orphan()
+            main: asyncio.Task[Any] | None = self._main
+            tasks_of_test = self.operations if main is None else [main]
+            # Anything else that knows an operation does not run before it has ended.
+            failure = None if self.is_ending else self.orphaned_wait(tasks_of_test, is_end=main is None)
+            if failure is not None:
+                raise failure
         if timers[0][0] > self._ends_at:
             raise self._stuck(Livelock, f"the run is not over at {self._time_limit:g} s of simulated time")
         due = max(timers[0][0], self._now)
@@ -470,25 +473,10 @@ class SimulationLoop(_native.ReadyQueue, NetworkLoop):  # type: ignore[misc]
         self._moved_at_step = self.steps
         self.schedule.event(int(now * 1e9))  # in nanoseconds
 
-    def _deadlock(self) -> Exception:
-        if self.is_ending:
-            return self._stuck(LeakedTask, "tasks were cancelled at the end of the run, and go on waiting")
-        count = sum(record.is_waiting for record in self.records)
-        tasks, whom = ("1 task waits", "it") if count == 1 else (f"{count} tasks wait", "them")
-        return self._stuck(Deadlock, f"at {self._now:.3f} s {tasks}, and nothing can wake {whom}")
-
     def _livelock(self) -> Exception:
         if self.steps > STEPS_MAX:
             return self._stuck(Livelock, f"the run is not over after {self.steps:,} steps")
         return self._stuck(Livelock, f"{STILL_STEPS_MAX:,} steps at {self._now:.3f} s, and no time passes")
-
-    def _demand_no_orphan(self) -> None:
-        main: asyncio.Task[Any] | None = self._main
-        tasks = self.operations if main is None else [main]
-        # Anything else that knows an operation does not run before it has ended.
-        failure = None if self.is_ending else self.orphaned_wait(tasks, is_end=main is None)
-        if failure is not None:
-            raise failure
 
     def orphaned_wait(self, tasks: Collection[asyncio.Task[Any]], *, is_end: bool) -> OrphanedWait | None:
         """Return the failure if one of these tasks waits for something that no other code can reach.

@@ -59,16 +59,15 @@ class TapeSchedule:
 
     def decide(self, kind: int, actor: int, site: int, bound: int) -> int:
         """Draw a value below ``bound``. Of those above 0, 1 takes half."""
-        return self._told(kind, actor, site, self._drawn(kind, bound))
-
-    def _drawn(self, kind: int, bound: int) -> int:
         # Every step of every task makes one of these, and a tape holds them all.
         # One decision in eight is not 0.
         if bound == 1 or (kind == STALL and not self._has_stalls) or not effect_acts(1 / 8):
-            return 0
-        if bound == 2 or not effect_acts(0.5):
-            return 1
-        return 2 + _number(bound - 2)
+            value = 0
+        elif bound == 2 or not effect_acts(0.5):
+            value = 1
+        else:
+            value = 2 + _number(bound - 2)
+        return self._told(kind, actor, site, value)
 
     def decide_evenly(self, kind: int, actor: int, site: int, bound: int) -> int:
         """Draw a value below ``bound`` that is often not 0; those above 0 are about equally likely."""
@@ -173,9 +172,26 @@ class MachineLoop(RuleLoop):
         return failure_of(self._loop)
 
     def _count_run(self) -> None:
-        """Count what the faults of the run struck, for the report of a search."""
-        if self.reach is not None and self._schedule is not None:
-            self.reach.add_run(_struck_by(fault, self._loop, self._schedule) for fault in self._settings.faults)
+        """Count what each fault of the run could have struck, and what it struck, for the report of a search."""
+        if self.reach is None or self._schedule is None:
+            return
+        loop, counted = self._loop, (self._schedule.made, self._schedule.struck)
+        struck = list[tuple[str, int, int]]()
+        for fault in self._settings.faults:
+            if isinstance(fault, NodeFault):
+                nodes = [] if loop.world is None else loop.world.nodes
+                names = [node.name for node in nodes if fault.strikes(node.name)]
+                hits = sum(loop.strikes.get((fault.kind, name), 0) for name in names)
+                struck.append((f"{OF_WORLDS}{fault.kind}({fault.nodes!r})", len(names), hits))
+            elif isinstance(fault, Cancel):
+                waits = loop.interruptions
+                met, hits = sum(waits.waited.values()), sum(waits.struck.values())
+                struck.append((f"{OF_WORLDS}cancel({fault.tasks!r})", met, hits))
+            else:
+                kinds = (STALL,) if isinstance(fault, Stall) else (PACKET, DATAGRAM)
+                met, hits = (sum(counts[kind] for kind in kinds) for counts in counted)
+                struck.append((f"{OF_WORLDS}{type(fault).__name__.lower()}({fault.longest!r})", met, hits))
+        self.reach.add_run(struck)
 
     def close(self) -> None:
         """Cancel what still runs on the loop, disturb nothing any more, and close it."""
@@ -200,20 +216,6 @@ class MachineLoop(RuleLoop):
 
     def __deepcopy__(self, memo: dict[int, Any]) -> MachineLoop:
         return MachineLoop(self._settings)
-
-
-def _struck_by(fault: SimulatedFault, loop: SimulationLoop, schedule: TapeSchedule) -> tuple[str, int, int]:
-    """Return the name of a fault, how much it could have struck in a run, and how much it struck."""
-    if isinstance(fault, NodeFault):
-        names = [] if loop.world is None else [node.name for node in loop.world.nodes if fault.strikes(node.name)]
-        hits = sum(loop.strikes.get((fault.kind, name), 0) for name in names)
-        return f"{OF_WORLDS}{fault.kind}({fault.nodes!r})", len(names), hits
-    if isinstance(fault, Cancel):
-        waits = loop.interruptions
-        return f"{OF_WORLDS}cancel({fault.tasks!r})", sum(waits.waited.values()), sum(waits.struck.values())
-    kinds = (STALL,) if isinstance(fault, Stall) else (PACKET, DATAGRAM)
-    met, hits = (sum(counts[kind] for kind in kinds) for counts in (schedule.made, schedule.struck))
-    return f"{OF_WORLDS}{type(fault).__name__.lower()}({fault.longest!r})", met, hits
 
 
 def machine_settings(simulated: Any) -> RunSettings:

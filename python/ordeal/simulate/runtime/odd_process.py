@@ -11,7 +11,7 @@ import runpy
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -65,8 +65,17 @@ def check(main: Main, *, runs: int = 20, seed: int = 0, faults: Any = ()) -> Non
     settings = run_settings(faults, (), 1.0)
     checked_number("runs", runs, 1)
     checked_number("seed", seed, 0, SEED_MAX)
+    function = inspect.unwrap(main)
+    name = getattr(function, "__qualname__", "")
+    file = getattr(getattr(function, "__code__", None), "co_filename", "")
+    if not name or "<" in name or not Path(file).is_file():
+        raise SimulationError(
+            f"{name or repr(main)} cannot be imported by another process", hint="pass a function of a module"
+        )
     job = {
-        **_place_of(main),
+        "module": function.__module__,
+        "name": name,
+        "file": str(Path(file).absolute()),
         "runs": runs,
         "seed": seed,
         "faults": [fault_text(fault) for fault in settings.faults],
@@ -77,17 +86,6 @@ def check(main: Main, *, runs: int = 20, seed: int = 0, faults: Any = ()) -> Non
         difference = next(_differences(first, _logs(job, environment), seed), None)
         if difference is not None:
             raise NotDeterministic(f"{difference}\nit may depend on {cause}", site=difference)
-
-
-def _place_of(main: Any) -> dict[str, str]:
-    function = inspect.unwrap(main)
-    name = getattr(function, "__qualname__", "")
-    file = getattr(getattr(function, "__code__", None), "co_filename", "")
-    if not name or "<" in name or not Path(file).is_file():
-        raise SimulationError(
-            f"{name or repr(main)} cannot be imported by another process", hint="pass a function of a module"
-        )
-    return {"module": function.__module__, "name": name, "file": str(Path(file).absolute())}
 
 
 def _differences(first: Logs, second: Logs, seed: int) -> Iterator[str]:
@@ -133,7 +131,14 @@ def run_job() -> None:
     """Run the job on the standard input, and write what each run did into a file."""
     job = json.load(sys.stdin)
     _checked.append(job["name"])
-    main = checked_main(_imported(job))
+    try:
+        namespace = vars(importlib.import_module(job["module"]))
+    except ImportError:
+        namespace = runpy.run_path(job["file"], run_name="ordeal_checked")
+    if job["module"] == "__main__":
+        namespace = runpy.run_path(job["file"], run_name="ordeal_checked")
+    first, *rest = job["name"].split(".")
+    main = checked_main(inspect.unwrap(functools.reduce(getattr, rest, namespace[first])))
     settings = RunSettings(faults=tuple(fault_of_text(text) for text in job["faults"]))
     surroundings = Surroundings()
     logs: Logs = []
@@ -145,14 +150,3 @@ def run_job() -> None:
             log.append(f"the end with {outcome.bucket or 'success'}")
             logs.append(log)
     Path(job["result"]).write_text(json.dumps(logs), "utf-8")
-
-
-def _imported(job: dict[str, Any]) -> Callable[..., Any]:
-    try:
-        namespace = vars(importlib.import_module(job["module"]))
-    except ImportError:
-        namespace = runpy.run_path(job["file"], run_name="ordeal_checked")
-    if job["module"] == "__main__":
-        namespace = runpy.run_path(job["file"], run_name="ordeal_checked")
-    found: Any = functools.reduce(getattr, job["name"].split(".")[1:], namespace[job["name"].split(".")[0]])
-    return inspect.unwrap(found)  # type: ignore[no-any-return]

@@ -39,6 +39,8 @@ type Log = Callable[[float, str, str], object]
 ALLOWED = ("socket", "subprocess", "os", "pty", "_thread", "time.sleep", "open", "sqlite3", "signal")
 #: What ends a test without being a failure of the program; by name, as pytest may not be there.
 _NOT_FAILURES = ("Skipped", "Exit", "XFailed", "UnsatisfiedAssumption", "StopTest")
+#: What ends the search as well. A stalled step is a failure, but to repeat and to shrink it would take minutes.
+_RAISED = (KeyboardInterrupt, SystemExit, GeneratorExit, SimulationError, EscapedSimulation, StalledStep)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -198,7 +200,7 @@ def _run(
             if examination is not None:
                 outcome.examined = examination.found(loop, outcome.decisions)
             loop.abandon()
-            if not _is_failure(error):
+            if isinstance(error, _RAISED) or type(error).__name__ in _NOT_FAILURES:
                 raise
         finally:
             if examination is not None and outcome.examined is None:
@@ -226,14 +228,6 @@ def _started(main: Main, loop: SimulationLoop, settings: RunSettings) -> Corouti
             f"{name} returned {type(coroutine).__name__}, not a coroutine", hint="write it as `async def`"
         )
     return coroutine
-
-
-def _is_failure(error: BaseException) -> bool:
-    if isinstance(error, KeyboardInterrupt | SystemExit | GeneratorExit | SimulationError | EscapedSimulation):
-        return False
-    if isinstance(error, StalledStep):
-        return False  # it is one, but to repeat and to shrink it would take minutes
-    return type(error).__name__ not in _NOT_FAILURES
 
 
 def failure_of(loop: SimulationLoop) -> BaseException | None:

@@ -281,16 +281,13 @@ def site_in(code: CodeType, instruction: int) -> CodeSite:
     """Return the place of an instruction."""
     known = _sites.get((id(code), instruction))
     if known is None:
-        known = _sites[id(code), instruction] = _read_site(code, instruction), code
+        line, *_ = next(islice(code.co_positions(), max(instruction, 0) // 2, None), (None,))
+        number = line or code.co_firstlineno
+        text = _without_comment(untrusted.source_line(code.co_filename, number))[:VALUE_CHARS_MAX]
+        name = code.co_qualname.rpartition("<locals>.")[2][:LINE_CHARS_MAX]
+        site = CodeSite(f"{name}: {text}" if text else name, f"{_short(code.co_filename)}:{number}")
+        known = _sites[id(code), instruction] = site, code
     return known[0]
-
-
-def _read_site(code: CodeType, instruction: int) -> CodeSite:
-    line, *_ = next(islice(code.co_positions(), max(instruction, 0) // 2, None), (None,))
-    number = line or code.co_firstlineno
-    text = _without_comment(untrusted.source_line(code.co_filename, number))[:VALUE_CHARS_MAX]
-    name = code.co_qualname.rpartition("<locals>.")[2][:LINE_CHARS_MAX]
-    return CodeSite(f"{name}: {text}" if text else name, f"{_short(code.co_filename)}:{number}")
 
 
 def _without_comment(line: str) -> str:

@@ -96,8 +96,13 @@ def steps_watched(running: Callable[[], SimulationLoop | None]) -> Iterator[None
         nonlocal seen
         loop = running()
         before, seen = seen, (loop, -1 if loop is None else loop.steps)
-        if loop is None or before != seen or _is_excused(sys._getframe(1)):
+        if loop is None or before != seen:
             return None
+        frame: FrameType | None = sys._getframe(1)
+        while frame is not None:
+            if frame.f_globals.get("__name__") in _EXCUSED:
+                return None  # the step is not slow itself: a debugger holds it, or ordeal walks all objects
+            frame = frame.f_back
         site = calling_site()
         error = StalledStep(
             f"a step does not end: after {STEP_S_MAX:g} s it is at {site.where}: {site.name}\n"
@@ -109,15 +114,6 @@ def steps_watched(running: Callable[[], SimulationLoop | None]) -> Iterator[None
 
     with Alarm(due).every(STEP_S_MAX):
         yield
-
-
-def _is_excused(frame: FrameType | None) -> bool:
-    """Return True if the step is not slow itself: a debugger holds it, or ordeal walks all objects."""
-    while frame is not None:
-        if frame.f_globals.get("__name__") in _EXCUSED:
-            return True
-        frame = frame.f_back
-    return False
 
 
 _FENCES = {
@@ -295,7 +291,15 @@ class Surroundings:
         if loop is None or event in _HARMLESS or threading.get_ident() != self._thread or loop.allows(kind):
             return
         if kind in _FENCES_OF_NODES:
-            if LIFE.get() is None or not _leaves_node(event, arguments):
+            if LIFE.get() is None:
+                return
+            place = arguments[0] if arguments else ""
+            if event != "open":
+                stays = place == ":memory:"
+            else:
+                writes = isinstance(place, str) and bool(arguments[-1] & _WRITING)
+                stays = not writes or is_real(os.path.abspath(place))  # noqa: PTH100
+            if stays:
                 return
             what, hint = _FENCES_OF_NODES[kind]
         else:
@@ -316,14 +320,6 @@ def _is_forgotten(future: Any) -> bool:
     return bool(future._log_traceback) and not any(
         issubclass(type(each), asyncio.StreamReaderProtocol) for each in gc.get_referrers(future)
     )
-
-
-def _leaves_node(event: str, arguments: tuple[Any, ...]) -> bool:
-    """Return True if a node that opens this leaves its disk."""
-    place = arguments[0] if arguments else ""
-    if event != "open":
-        return place != ":memory:"
-    return isinstance(place, str) and bool(arguments[-1] & _WRITING) and not is_real(os.path.abspath(place))  # noqa: PTH100
 
 
 #: The surroundings that are entered now: one, or none.

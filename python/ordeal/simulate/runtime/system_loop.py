@@ -20,6 +20,8 @@ from ordeal.simulate.outside.processes import SimulatedProcess
 from ordeal.simulate.runtime.decisions import ARRIVAL, name_key
 from ordeal.simulate.runtime.sites import calling_site
 
+#: Who runs where no task does.
+LOOP_ACTOR = "the loop"
 #: How long the job of an executor takes, and how long its result, by the value of the decision.
 _ARRIVALS_S = (0.0, 0.001, 0.01, 0.1, 1.0)
 _REFUSED = (
@@ -35,8 +37,13 @@ class SystemLoop(asyncio.AbstractEventLoop):
     Methods for what lies outside of the process raise EscapedSimulation.
     """
 
+    # What the loop itself adds.
     decide: Callable[[int, int, int, int], int]
-    """Makes a decision: it belongs to the queue of callbacks."""
+    record_of: Callable[..., Any]
+    running_name: Callable[[], str]
+    name_timer: Callable[[asyncio.TimerHandle, str, str], None]
+    arrival_s: Callable[[tuple[float, ...], int], float]
+    drop_life: Callable[[Life], None]
     slow_callback_duration = 0.1
     escaped: EscapedSimulation | None = None
     is_ending = False
@@ -111,22 +118,6 @@ class SystemLoop(asyncio.AbstractEventLoop):
 
     # Executors
 
-    def _actor(self) -> int:
-        """Return who is running."""
-        raise NotImplementedError
-
-    def running_name(self) -> str:
-        """Return the name of the running task."""
-        raise NotImplementedError
-
-    def name_timer(self, handle: asyncio.TimerHandle, who: str, what: str) -> None:
-        """Say what the log calls a timer, and what it calls that it fires."""
-        raise NotImplementedError
-
-    def arrival_s(self, latencies: tuple[float, ...], taken: int) -> float:
-        """Return how long a packet or result takes by a decision."""
-        raise NotImplementedError
-
     def run_in_executor(  # type: ignore[override]
         self, executor: Any, func: Callable[..., Any], *args: Any
     ) -> asyncio.Future[Any]:
@@ -135,7 +126,9 @@ class SystemLoop(asyncio.AbstractEventLoop):
         future = self.create_future()
         name = name_of_job(func)
         shown = f"the job {name} of {self.running_name()}" if self.log is not None else name
-        start_s = self._job_takes_s(self._actor(), name, shown, calling_site().where if self.log is not None else "")
+        task = asyncio.current_task(self)
+        actor = name_key(LOOP_ACTOR) if task is None else self.record_of(task).key
+        start_s = self._job_takes_s(actor, name, shown, calling_site().where if self.log is not None else "")
         timer = self.call_later(start_s, self._run_job, future, name, shown, func, args)
         self.name_timer(timer, shown, "begins in an executor")
         return future
@@ -175,10 +168,6 @@ class SystemLoop(asyncio.AbstractEventLoop):
         """Return at once: there are no threads."""
 
     # Signals
-
-    def drop_life(self, life: Life) -> None:
-        """End what a node that is gone has on the network."""
-        raise NotImplementedError
 
     def add_signal_handler(self, sig: int, callback: Callable[..., object], *args: Any) -> None:  # type: ignore[override]
         """Call ``callback(*args)`` when the test sends a signal to this node."""

@@ -196,10 +196,6 @@ START = "before its first step"
 _START = CodeSite(START, "its start")
 
 
-def _at(site: CodeSite) -> str:
-    return START if site is _START else f"at `{site.name}`"
-
-
 class Interruptions:
     """The cancellations of one run, and where tasks waited."""
 
@@ -234,12 +230,6 @@ class Interruptions:
             record.may_be_cancelled = False
         else:
             self._decide(record, _START, IN_WINDOW + 1)
-
-    def _is_known(self, task: asyncio.Task[Any]) -> bool:
-        """Return True if the test itself refers to a task, which it could then cancel."""
-        main: asyncio.Task[Any] | None = self._loop._main
-        own = [] if main is None else [frame for frame in frames_of(main.get_coro()) if is_program(frame.f_code)][:1]
-        return any(refers_to(value, task) for frame in own for value in locals_of(frame).values())
 
     def aim(self, record: TaskRecord) -> None:
         """Decide whether a task that was just suspended is cancelled during this wait, and when."""
@@ -293,7 +283,8 @@ class Interruptions:
             where = [site.where] if site is not _START else []
             self._loop.note_cause("cancel", "", *where, of=(name_of(record.key), site.name))
             what = f"is cancelled{' again' if before is not None else ''} by the fault cancel"
-            self._loop.log(self._loop.now, record.name, f"{what} {_at(site)}")
+            at = START if site is _START else f"at `{site.name}`"
+            self._loop.log(self._loop.now, record.name, f"{what} {at}")
         return True
 
     def cancelling(self, task: SimulationTask, cancel: Callable[[Any], bool], message: Any) -> bool:
@@ -318,8 +309,12 @@ class Interruptions:
 
     def _is_spared(self, record: TaskRecord) -> bool:
         """Return True if a task is shielded or private, and no fault names it: what waits for it cannot cancel it."""
-        if record.is_private and self._is_known(record.task):
-            record.is_private = False
+        if record.is_private:
+            # If the test itself refers to it, the test could cancel it.
+            main: asyncio.Task[Any] | None = self._loop._main
+            frames = [] if main is None else [each for each in frames_of(main.get_coro()) if is_program(each.f_code)]
+            known = [value for frame in frames[:1] for value in locals_of(frame).values()]
+            record.is_private = not any(refers_to(value, record.task) for value in known)
         if not (record.is_private or is_shielded(record.task)):
             return False
         return not self.strikes(record.name, is_client=False)

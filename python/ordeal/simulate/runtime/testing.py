@@ -135,7 +135,12 @@ class SimulatedTest:
         records.paths.clear()
         folder = None if request is None else request.config.rootpath / FOLDER / file_name(request.node.nodeid)
         is_short = request is not None and not request.config.getoption("chaos", default=False)
-        search = ScheduleSearch(_main(function, given, request), self._settings)
+        arguments = {} if request is None else request.node.funcargs
+        fresh = {name: each for name, each in arguments.items() if isinstance(each, FreshArgument)}
+        main: Main | FreshMain = functools.partial(function, **given)
+        if fresh:
+            main = FreshMain(function, given, fresh, request.getfixturevalue)
+        search = ScheduleSearch(main, self._settings)
         with search.entered(is_meant=self._is_decorated):
             failure = self._saved_failure(search, folder)
             if failure is None:
@@ -225,15 +230,6 @@ class SimulatedTest:
             command = "pytest" if self._is_decorated else "pytest --simulate"
             return noted(failure, f"Replay: {command} {request.node.nodeid!r}, which begins with what it saved")
         return noted(failure, f"Replay: ordeal replay {path.relative_to(request.config.rootpath)}")
-
-
-def _main(function: AsyncTest, given: Mapping[str, Any], request: Any) -> Main | FreshMain:
-    """Return what a run calls."""
-    arguments = {} if request is None else request.node.funcargs
-    fresh = {name: each for name, each in arguments.items() if isinstance(each, FreshArgument)}
-    if fresh:
-        return FreshMain(function, given, fresh, request.getfixturevalue)
-    return functools.partial(function, **given)
 
 
 def file_name(node_id: str) -> str:

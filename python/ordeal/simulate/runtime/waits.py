@@ -11,7 +11,7 @@ import weakref
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import chain, islice, pairwise
+from itertools import chain, pairwise
 from types import BuiltinMethodType, FrameType, ModuleType
 from typing import Any
 
@@ -122,27 +122,19 @@ def _wait(record: TaskRecord, names: dict[int, str]) -> tuple[str, str]:
     _, known = _uses.get(id(target), (None, {}))
     uses = [f"{done} by {who}" for done, who in known.items() if done != _GAVE]
     struck = [f"was cancelled {_strike(record)}"] if record.struck_at is not None else []
-    uses += [f"leaves with {describe_error(error)}{raised_at(error)}" for error in islice(_left_with(frames), 1)]
-    return f"waits for {what}", "; ".join(part for part in (_where(record, frames), *uses, *struck) if part)
-
-
-def _left_with(frames: Sequence[FrameType]) -> Iterator[BaseException]:
-    """Yield the error that an ``async with`` block ended with, while what cleans up after it waits."""
-    for frame in frames:
-        if frame.f_code.co_name == "__aexit__":
-            values = locals_of(frame).values()
-            given = chain.from_iterable(each if type(each) is tuple else [each] for each in values)
-            yield from (
-                each for each in given if _is_one(each, BaseException) and not _is_one(each, asyncio.CancelledError)
-            )
-
-
-def _where(record: TaskRecord, frames: Sequence[FrameType]) -> str:
-    """Return where a task waits: in the program itself, and in the library that it has called, if any."""
+    # The error that an ``async with`` block ended with, while what cleans up after it waits.
+    leaving = [locals_of(frame).values() for frame in frames if frame.f_code.co_name == "__aexit__"]
+    given = chain.from_iterable(each if type(each) is tuple else [each] for values in leaving for each in values)
+    for error in given:
+        if _is_one(error, BaseException) and not _is_one(error, asyncio.CancelledError):
+            uses.append(f"leaves with {describe_error(error)}{raised_at(error)}")
+            break
+    # Where it waits: in the program itself, and in the library that it has called, if any.
     where = record.site().where
     own = next((frame for frame in reversed(frames) if _is_of_user(frame)), None)
     called = "" if own is None else site_in(own.f_code, own.f_lasti).where
-    return where if called in ("", where) else f"{called}, in {where}"
+    where = where if called in ("", where) else f"{called}, in {where}"
+    return f"waits for {what}", "; ".join(part for part in (where, *uses, *struck) if part)
 
 
 def _is_of_user(frame: FrameType) -> bool:
@@ -200,16 +192,16 @@ def _call_text(owner: Any, frames: Sequence[FrameType], outer: FrameType | None)
 def _is_lost(future: object, frames: Sequence[FrameType]) -> bool:
     """Return True if only its waiters refer to a future: it was dropped, and nothing can wake them."""
     waiting = {id(frame) for frame in frames}
-    return not any(_leads(each, waiting) for each in gc.get_referrers(future))
-
-
-def _leads(holder: object, waiting: set[int]) -> bool:
-    """Return True if an object that refers to a future belongs neither to ``waiting`` frames nor to us."""
-    if type(holder) is FrameType:
-        return id(holder) not in waiting and not is_own(holder.f_code)
-    if type(holder) in FRAMES:
-        return id(frame_of(holder)) not in waiting
-    return not issubclass(type(holder), asyncio.Task) and type(holder).__name__ != "FutureIter"
+    for holder in gc.get_referrers(future):
+        if type(holder) is FrameType:
+            leads = id(holder) not in waiting and not is_own(holder.f_code)
+        elif type(holder) in FRAMES:
+            leads = id(frame_of(holder)) not in waiting
+        else:
+            leads = not issubclass(type(holder), asyncio.Task) and type(holder).__name__ != "FutureIter"
+        if leads:
+            return False
+    return True
 
 
 def _name_of(target: object, frames: Sequence[FrameType]) -> str:
@@ -291,8 +283,10 @@ class _HolderSearch:
         for _ in range(_DEPTH_MAX):
             found: list[Any] = []
             for holder in gc.get_referrers(*layer):
-                if id(holder) in seen or self._is_idle(holder) or holder is layer or _is_all_of(holder, layer):
+                if id(holder) in seen or self._is_idle(holder) or holder is layer:
                     continue
+                if type(holder) is tuple and len(holder) == len(layer) and all(map(operator.is_, holder, layer)):
+                    continue  # the arguments of the call that asks
                 if _may_run(holder, layer) or len(seen) > _OBJECTS_MAX:
                     return True
                 seen.add(id(holder))
@@ -316,11 +310,6 @@ class _HolderSearch:
         if frame is not None:
             return id(frame) in self._frames or is_own(frame.f_code)
         return type(holder) in FRAMES  # it has ended
-
-
-def _is_all_of(holder: object, layer: list[Any]) -> bool:
-    """Return True if it holds just what is asked about, for the call that asks."""
-    return type(holder) is tuple and len(holder) == len(layer) and all(map(operator.is_, holder, layer))
 
 
 def _may_run(holder: object, targets: list[Any]) -> bool:
