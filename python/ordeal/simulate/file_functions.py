@@ -149,7 +149,15 @@ def _open(
         if _owner_of(number) is not place.files:
             return _REAL_OPEN(number, mode, buffering, encoding, errors, newline)
     else:
-        number = _opened(file, place, flags)
+        try:
+            number = descriptors.open_descriptor(place.files, place.where, flags)
+        except OSError as error:
+            raise _about(error, file) from None
+        try:
+            place.files.descriptors.get(number).file()  # raises for a folder
+        except OSError as error:
+            place.files.descriptors.close(number)
+            raise _about(error, file) from None
     raw = SimulatedFile(place.files, number, file, mode.replace("t", ""), closefd)
     try:
         if "a" in mode:
@@ -158,18 +166,6 @@ def _open(
     except BaseException:
         raw.close()
         raise
-
-
-def _opened(file: Any, place: SimulatedPath, flags: int) -> int:
-    number = None
-    try:
-        number = descriptors.open_descriptor(place.files, place.where, flags)
-        place.files.descriptors.get(number).file()
-    except OSError as error:
-        if number is not None:
-            place.files.descriptors.close(number)
-        raise _about(error, file) from None
-    return number
 
 
 # -- functions of os on descriptors ---------------------------------------------------------------------------------

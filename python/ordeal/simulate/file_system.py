@@ -110,19 +110,19 @@ class FileSystem:
             if new == old:
                 return
             raise os_error(errno.EINVAL, new)
-        _check_replaceable(node, to_folder.entries.get(to_name), new)
+        there = to_folder.entries.get(to_name)
+        if isinstance(there, Folder):
+            if isinstance(node, File):
+                raise os_error(errno.EISDIR, new)
+            if there.entries:
+                raise os_error(errno.ENOTEMPTY, new)
+        elif there is not None and isinstance(node, Folder):
+            raise os_error(errno.ENOTDIR, new)
         self._disk.rename(folder, name, to_folder, to_name)
 
     def make_folders(self, path: AnyPath) -> None:
         """Make a folder and its parents if needed. Raises OSError when a file is in the way."""
-        folder = self._disk.root
-        where = ""
-        for name in names_of(absolute(path)):
-            where = f"{where}/{name}"
-            node = folder.entries.get(name)
-            if isinstance(node, File):
-                raise os_error(errno.ENOTDIR, where)
-            folder = node if node is not None else self._disk.new_folder(folder, name)
+        self.make_root(absolute(path), durable=False)
 
     def list_dir(self, prefix: str = "/") -> list[str]:
         """Return the sorted paths of all files, at any depth, that begin with ``prefix``."""
@@ -276,14 +276,15 @@ class FileSystem:
             raise os_error(errno.EEXIST, where)
         self._disk.new_folder(folder, name)
 
-    def make_root(self, where: str) -> None:
-        """Make the root folder of a patch, durably, if needed: the machine had it before the program."""
-        folder = self._disk.root
+    def make_root(self, where: str, *, durable: bool = True) -> None:
+        """Make the folders of a path, if needed; the root of a patch is durable, as it was there before the program."""
+        folder, above = self._disk.root, ""
         for name in names_of(where):
+            above = f"{above}/{name}"
             node = folder.entries.get(name)
             if isinstance(node, File):
-                raise os_error(errno.ENOTDIR, where)
-            folder = node if node is not None else self._disk.new_folder(folder, name, durable=True)
+                raise os_error(errno.ENOTDIR, above)
+            folder = node if node is not None else self._disk.new_folder(folder, name, durable=durable)
 
     def is_readonly(self, where: str) -> bool:
         """Return True if a fault of the path forbids writing."""
@@ -345,16 +346,6 @@ class FileSystem:
         memo[id(self)] = copied
         copied.__dict__.update(copy.deepcopy(self.__dict__, memo))
         return copied
-
-
-def _check_replaceable(node: File | Folder, there: File | Folder | None, where: str) -> None:
-    if isinstance(there, Folder):
-        if isinstance(node, File):
-            raise os_error(errno.EISDIR, where)
-        if there.entries:
-            raise os_error(errno.ENOTEMPTY, where)
-    elif there is not None and isinstance(node, Folder):
-        raise os_error(errno.ENOTDIR, where)
 
 
 def _encoded(content: bytes | str) -> bytes:

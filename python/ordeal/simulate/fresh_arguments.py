@@ -43,16 +43,7 @@ class FreshMain:
         self._functions = {name: each.function() for name, each in fresh.items()}
         self._needs = {name: each.needs for name, each in fresh.items()}
         inside = {name for name, each in self._functions.items() if is_async(each)}
-        order = self._in_order()
-        for name in order:
-            if not inside.isdisjoint(self._needs[name]):
-                inside.add(name)
-        self._before = [name for name in order if name not in inside]
-        self._inside = [name for name in order if name in inside]
-
-    def _in_order(self) -> list[str]:
-        """Return the names so that each comes after what it needs."""
-        order: dict[str, None] = {}
+        order: dict[str, None] = {}  # each after what it needs
 
         def add(name: str) -> None:
             for need in self._needs.get(name, ()):
@@ -62,7 +53,11 @@ class FreshMain:
 
         for name in self._needs:
             add(name)
-        return list(order)
+        for name in order:
+            if not inside.isdisjoint(self._needs[name]):
+                inside.add(name)
+        self._before = [name for name in order if name not in inside]
+        self._inside = [name for name in order if name in inside]
 
     @contextmanager
     def made(self) -> Iterator[Callable[..., Coroutine[Any, Any, Any]]]:

@@ -57,7 +57,14 @@ class BoundPlaces:
         if self._entered == 0:
             self._entered_at = modules_mark()
             if self._found_at != self._entered_at:
-                self._found = [*self._own, *self._bound_elsewhere()]
+                self._found = list(self._own)
+                for module_name, module in program_modules():
+                    if package_of(module_name) in MACHINERY:
+                        continue
+                    namespace = namespace_of(module)
+                    for bound, value in list(namespace.items()):
+                        if id(value) in self._by_id:
+                            self._found.append((module, bound, namespace, self._by_id[id(value)]))
                 self._found_at = self._entered_at
             self._originals = _native.replace_at(self._found)
         self._entered += 1
@@ -70,17 +77,14 @@ class BoundPlaces:
         places, originals, self._originals = self._found, self._originals, []
         left = _native.restore_at(places, originals)
         if modules_mark() != self._entered_at:
-            _restore_in_late_modules(places, originals)
+            # A module that ran `from time import sleep` inside the block got the replacement.
+            real = {id(place[3]): original for place, original in zip(places, originals, strict=True)}
+            for _, module in program_modules():
+                namespace: Any = namespace_of(module)
+                for bound, value in list(namespace.items()):
+                    if id(value) in real:
+                        namespace[bound] = real[id(value)]
         return [f"{places[number][2].get('__name__', places[number][0])}.{places[number][1]}" for number in left]
-
-    def _bound_elsewhere(self) -> Iterator[Place]:
-        for name, module in program_modules():
-            if package_of(name) in MACHINERY:
-                continue
-            namespace = namespace_of(module)
-            for bound, value in list(namespace.items()):
-                if id(value) in self._by_id:
-                    yield module, bound, namespace, self._by_id[id(value)]
 
 
 def modules_mark() -> tuple[int, str | None]:
@@ -159,13 +163,3 @@ class Replacement[Simulation]:
             "a patch cannot be copied with its machine",
             hint="keep the clock or the file system in the machine, and enter its patch() in each rule",
         )
-
-
-def _restore_in_late_modules(places: list[Place], replaced: list[Any]) -> None:
-    # A module that ran `from time import sleep` inside the block got the replacement.
-    originals = {id(place[3]): original for place, original in zip(places, replaced, strict=True)}
-    for _, module in program_modules():
-        namespace: Any = namespace_of(module)
-        for bound, value in list(namespace.items()):
-            if id(value) in originals:
-                namespace[bound] = originals[id(value)]

@@ -129,7 +129,11 @@ class SimulatedServer(asyncio.AbstractServer):
 
     def accepts(self, host: str, address: Address) -> bool:
         """Return True if a connection to this address of a host reaches the server."""
-        return host == host_name(self.life) and any(_leads_to(address, own) for own in self.addresses)
+        name, port = address
+        names = [own_name for own_name, own_port in self.addresses if own_port == port]
+        return host == host_name(self.life) and any(
+            name == own or own in _ANYWHERE or name in _ANYWHERE or {name, own} <= _HERE for own in names
+        )
 
 
 class NetworkLoop(SystemLoop):
@@ -164,7 +168,12 @@ class NetworkLoop(SystemLoop):
             hosts = [host or ""] if host is None or isinstance(host, str) else list(host)
             return await self._serve(protocol_factory, [(each, number) for each in hosts], **options)
         _demand_no_address(host, port)
-        return await self._serve(protocol_factory, [self._bound(sock, "create_server")], **options)
+        own = self._own(sock, "create_server")
+        if own.acceptor is not None:
+            own.acceptor.close()
+            own.acceptor = None
+        own.own = own.own or ("", self.free_port())
+        return await self._serve(protocol_factory, [own.own], **options)
 
     async def create_connection(  # type: ignore[override]
         self,
@@ -214,15 +223,6 @@ class NetworkLoop(SystemLoop):
         stream.adopted_by(protocol)
         return stream, protocol
 
-    def _bound(self, sock: Any, method: str) -> Address:
-        own = self._own(sock, method)
-        if own.acceptor is not None:
-            own.acceptor.close()
-            own.acceptor = None
-        if own.own is None:
-            own.own = "", self.free_port()
-        return own.own
-
     def drop_connections(self) -> None:
         """Forget the connections of a run that has ended, without a warning that they were not closed."""
         for end in self._ends:
@@ -240,8 +240,13 @@ class NetworkLoop(SystemLoop):
     ) -> SimulatedServer:
         if ssl is True:
             raise TypeError("ssl argument must be an SSLContext or None")
-        own = host_name(LIFE.get())
-        at_home = [self._at_home(address, own) for address in addresses]
+        own, at_home = host_name(LIFE.get()), list[Address]()
+        for host, port in addresses:
+            # A node listens on all of its names at once.
+            is_local = not own or host in _HERE
+            if not is_local and host not in _ANYWHERE and self.world.host_of(host) != own:
+                raise OSError(errno.EADDRNOTAVAIL, f"{host} is not an address of the node {own}")
+            at_home.append((host if is_local else "", port))
         for address in at_home:
             if any(server.accepts(own, address) for server in self.servers):
                 raise OSError(errno.EADDRINUSE, f"error while attempting to bind on address {address!r}")
@@ -250,14 +255,6 @@ class NetworkLoop(SystemLoop):
         if start_serving:
             await server.start_serving()
         return server
-
-    def _at_home(self, address: Address, own: str) -> Address:
-        """Return where a server of the host ``own`` listens: a node listens on all of its names at once."""
-        if not own or address[0] in _HERE:
-            return address
-        if address[0] in _ANYWHERE or self.world.host_of(address[0]) == own:
-            return "", address[1]
-        raise OSError(errno.EADDRNOTAVAIL, f"{address[0]} is not an address of the node {own}")
 
     def route(self, address: Address) -> tuple[str, Address]:
         """Return the host that an address leads to from where the running code is, and the address there."""
@@ -273,16 +270,6 @@ class NetworkLoop(SystemLoop):
         """Return True if nothing gets from one host to another now."""
         return source != target and self.links.is_cut(source, target)
 
-    async def _answered(self, source: str, target: str) -> None:
-        """Wait until a host answers; raises TimeoutError when it does not for two minutes."""
-        for wait_s in (*_RETRIES_S, None):
-            is_silent = target != "" and self.world is not None and self.world.is_silent(target)
-            if not is_silent and not self.is_cut(source, target) and not self.is_cut(target, source):
-                return
-            if wait_s is not None:
-                await asyncio.sleep(wait_s)
-        raise TimeoutError(errno.ETIMEDOUT, f"{target or 'the test'} does not answer")
-
     async def reach(
         self, factory: ProtocolFactory, address: Address, security: dict[str, Any] | None = None
     ) -> tuple[StreamTransport, asyncio.BaseProtocol]:
@@ -297,21 +284,22 @@ class NetworkLoop(SystemLoop):
         target, there = self.route(address)
         taken = self.decide(PACKET, name_key(name), _CONNECT_SITE, len(self.packet_latencies))
         await asyncio.sleep(self.packet_latencies[taken] + self.links.delay_s(source, target))
-        if self.world is not None:
-            await self._answered(source, target)
+        for wait_s in (*_RETRIES_S, None) if self.world is not None else ():
+            is_silent = target != "" and self.world.is_silent(target)
+            if not is_silent and not self.is_cut(source, target) and not self.is_cut(target, source):
+                break
+            if wait_s is None:
+                raise TimeoutError(errno.ETIMEDOUT, f"{target or 'the test'} does not answer")
+            await asyncio.sleep(wait_s)
         server = next((server for server in self.servers if server.accepts(target, there)), None)
         if server is None:
-            self._escape_to(address)
+            # A name with a dot that no node has is that of a host outside of the run.
+            is_outside = "." in address[0] and not is_ip(address[0])
+            if is_outside and (self.world is None or self.world.host_of(address[0]) is None):
+                hint = host_hint(*address, has_world=self.world is not None)
+                self.escape(f"the program connects to {address[0]}:{address[1]}, which is not in the run", hint)
             raise ConnectionRefusedError(errno.ECONNREFUSED, f"no server of this simulation listens on {place}")
         return self._joined(factory, server, name, address, security or {})
-
-    def _escape_to(self, address: Address) -> None:
-        """Refuse to connect to a host outside of the run: a name with a dot that no node has."""
-        if "." not in address[0] or is_ip(address[0]):
-            return
-        if self.world is None or self.world.host_of(address[0]) is None:
-            hint = host_hint(*address, has_world=self.world is not None)
-            self.escape(f"the program connects to {address[0]}:{address[1]}, which is not in the run", hint)
 
     def _joined(
         self,
@@ -503,10 +491,3 @@ def _demand_no_address(host: object, port: object) -> None:
 def network_address(address: Any) -> Address:
     """Return an address as the network has it; sockets of IPv6 have longer ones."""
     return str(address[0]), int(address[1])
-
-
-def _leads_to(address: Address, own: Address) -> bool:
-    (host, port), (own_host, own_port) = address, own
-    if port != own_port:
-        return False
-    return host == own_host or own_host in _ANYWHERE or host in _ANYWHERE or {host, own_host} <= _HERE

@@ -89,26 +89,20 @@ class Life(_native.LifeState):
             # Kept until the end of the run: freeing it could run code of the node.
             self._dropped.append(handle)
             return True
-        if self._freed and not self._is_next(handle):
-            return True
-        if self._held or self._held_until > self._loop.now:
-            self._held.append(handle)
-            return True
-        return False
-
-    def _is_next(self, handle: events.Handle) -> bool:
-        """Return True if a callback is the first of those that were freed; makes it ready again if it has to wait."""
         freed = self._freed
         while freed and freed[0]._cancelled:
             freed.popleft()
-        if not freed:
+        if freed and freed[0] is not handle:
+            # Others that were freed come first: it is ready again after them.
+            if not any(each is handle for each in freed):
+                freed.append(handle)
+            self._loop.make_ready([handle])
             return True
-        if freed[0] is handle:
+        if freed:
             freed.popleft()
+        if self._held or self._held_until > self._loop.now:
+            self._held.append(handle)
             return True
-        if not any(each is handle for each in freed):
-            freed.append(handle)
-        self._loop.make_ready([handle])
         return False
 
     def hold_until(self, when: float) -> None:

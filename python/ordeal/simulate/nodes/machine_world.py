@@ -44,20 +44,15 @@ class MachineWorld:
 
     def loop(self, machine: Any, *, awaited: Collection[CodeType]) -> WorldLoop:
         """Make the loop of a machine, on which coroutines of the code in ``awaited`` run to their end."""
-        invariants = _invariants(machine)
-        return WorldLoop(self, awaited=awaited, converged=getattr(machine, "converged", None), invariants=invariants)
+        due = [(each.preconditions, each.function) for each in getattr(machine, "invariants", ())]
 
+        def check() -> None:
+            for preconditions, function in due:
+                if all(holds(machine) for holds in preconditions):
+                    function(machine)
 
-def _invariants(machine: Any) -> Callable[[], None] | None:
-    """Return what checks the invariants of a machine; None if it has none."""
-    due = [(each.preconditions, each.function) for each in getattr(machine, "invariants", ())]
-
-    def check() -> None:
-        for preconditions, function in due:
-            if all(holds(machine) for holds in preconditions):
-                function(machine)
-
-    return check if due else None
+        converged = getattr(machine, "converged", None)
+        return WorldLoop(self, awaited=awaited, converged=converged, invariants=check if due else None)
 
 
 def world(
@@ -143,18 +138,15 @@ class WorldLoop(MachineLoop):
             loop: SimulationLoop = self._loop
             if getattr(coroutine, "cr_code", None) in self._awaited:
                 # What the test itself waits for is never cancelled; what it starts meanwhile may be.
-                return self._watched(lambda: loop.run_until_complete(self._client(coroutine)), has_main=True)
+                return self._watched(lambda: loop.run_until_complete(loop.create_task(coroutine)), has_main=True)
             self._watched(lambda: self._operate(loop, coroutine))
         except BaseException:
             end_unstarted(coroutine)  # the run has failed: what it waits for as a task is of no interest
             raise
         return None
 
-    def _client(self, coroutine: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
-        return self._loop.create_task(coroutine)  # type: ignore[no-any-return]
-
     def _operate(self, loop: SimulationLoop, coroutine: Coroutine[Any, Any, Any]) -> None:
-        task = self._client(coroutine)
+        task = loop.create_task(coroutine)
         self._operations.append(task)
         loop.operations = self._operations
         steps = HEAD_STARTS[loop.decide(ORDER, _CLIENT, _RULE_SITE, len(HEAD_STARTS))]
@@ -224,22 +216,18 @@ class WorldLoop(MachineLoop):
         if self._busy():
             loop.long_waits = LongWaits(loop, self._operations, self._waited_long)
             try:
-                self._demand_the_end(loop)
+                loop.run_until_complete(self.world.eventually("all operations have ended", lambda: not self._busy()))
+            except NotReached:
+                failure = loop.orphaned_wait(self._operations, is_end=True)
+                if failure is None:
+                    raise
+                raise failure from None
             finally:
                 loop.long_waits.close()
                 loop.long_waits = None
         if self._converged is not None:
             within = max(limit - loop.now, 1.0)
             loop.run_until_complete(self.world.eventually("converged()", self._converged, within=within))
-
-    def _demand_the_end(self, loop: SimulationLoop) -> None:
-        try:
-            loop.run_until_complete(self.world.eventually("all operations have ended", lambda: not self._busy()))
-        except NotReached:
-            failure = loop.orphaned_wait(self._operations, is_end=True)
-            if failure is None:
-                raise
-            raise failure from None
 
     def _waited_long(self, record: TaskRecord, code: CodeType) -> None:
         """End the run: an operation waited although it could have gone on."""

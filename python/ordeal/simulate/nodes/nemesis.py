@@ -26,6 +26,8 @@ from ordeal.simulate.runtime.loop import SimulationLoop
 
 _LENGTH_SITE, _MANNER_SITE = name_key(LENGTH), name_key(MANNER)
 _STEP_SITE = name_key(STEP)
+#: Ways to cut a node off: from all others both ways, what it sends, what it gets; then the same for one other node.
+_WAYS = 3
 #: What lasts beyond a life of the node: faults of the network around it, and of its disk.
 _OF_SURROUNDINGS = ("partition", "clog", *DISK_FAULTS)
 
@@ -88,14 +90,20 @@ class Nemesis:
         self._loop.note_cause(fault.kind, "", of=(node.name, STEP))
         life = node.life
         if fault.kind == "reset":
-            self._network.reset_one(node, lambda count: self._manner(node, fault, count))
+            ends = self._loop.ends_of(node.name)
+            if ends:
+                ends[-1 - self._manner(node, fault, len(ends))].reset_both()  # the newest with 0
             self._plan(node, fault)
         elif fault.kind == "skew":
             share, rate = SKEWS[self._manner(node, fault, len(SKEWS))]
             node.skew(share * fault.longest, rate=rate)
             self._plan(node, fault)
         elif fault.kind == "partition":
-            links = self._network.isolating(node, self._manner(node, fault, self._network.manners()))
+            peers = [other.name for other in self._network.nodes if other is not node]
+            which, way = divmod(self._manner(node, fault, _WAYS * (len(peers) + 1)), _WAYS)
+            others = [*peers, ""] if which == 0 else [peers[which - 1]]
+            out, back = [(node.name, other) for other in others], [(other, node.name) for other in others]
+            links = [[*out, *back], out, back][way]
             self._network.cut(links)
             self._last(node, fault, lambda: self._network.heal_links(links))
         elif fault.kind == "crash":

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from itertools import product
 from typing import Any, NoReturn
 
 import ordeal._native as _native
@@ -28,8 +27,6 @@ from ordeal.simulate.recorded.simulated import declared
 from ordeal.simulate.runtime.faults import NodeFault
 from ordeal.simulate.runtime.loop import SimulationLoop
 
-#: Ways to cut a node off: from all others both ways, what it sends, what it gets; then the same for one other node.
-_WAYS = 3
 #: For how long ``until`` and ``eventually`` wait by default, in simulated seconds.
 WITHIN_S = 60.0
 
@@ -247,18 +244,6 @@ class World(_native.WorldState):
 
     # What the nemesis asks for
 
-    def manners(self) -> int:
-        """Return in how many ways a node can be cut off."""
-        return _WAYS * len(self._nodes)
-
-    def isolating(self, node: Node, manner: int) -> list[Link]:
-        """Return the links that isolate ``node``; ``manner`` is the number of the way to do it."""
-        peers = [other for other in self._nodes if other != node.name]
-        which, way = divmod(manner, _WAYS)
-        others = [*peers, ""] if which == 0 else [peers[which - 1]]
-        out, back = list(product([node.name], others)), list(product(others, [node.name]))
-        return [[*out, *back], out, back][way]
-
     def cut(self, links: Sequence[Link]) -> None:
         """Cut links."""
         self._links.cut(links)
@@ -267,12 +252,6 @@ class World(_native.WorldState):
         """Undo one cut of each of these links."""
         self._links.heal(links)
         self._loop.send_overdue()
-
-    def reset_one(self, node: Node, chosen: Callable[[int], int]) -> None:
-        """Reset a connection of a node, the newest if ``chosen(how many)`` is 0."""
-        ends = self._loop.ends_of(node.name)
-        if ends:
-            ends[-1 - chosen(len(ends))].reset_both()
 
     # What the loop asks
 

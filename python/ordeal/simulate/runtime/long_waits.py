@@ -113,7 +113,13 @@ class _RepeatedCalls:
         # Whether only the operation has run since its time-out was due. A sleep in it takes two steps.
         is_alone = self._loop.steps - self._steps <= 2 * (self._record.waits - self._waits + 1)
         is_repeated = self._begun is None and is_alone and self._is_called_from(frame, place)
-        if is_repeated and _are_same(_arguments(frame), arguments):
+        if not is_repeated:
+            return
+        now = _arguments(frame)
+        if len(now) == len(arguments) and all(
+            one is other or (type(one) is type(other) and type(one) in _PLAIN and one == other)
+            for one, other in zip(now, arguments, strict=True)
+        ):
             self._begun = frame
 
     def _suspend(self, _code: CodeType, _offset: int, _value: object) -> None:
@@ -140,10 +146,3 @@ def _arguments(frame: FrameType) -> list[Any]:
     count += bool(code.co_flags & _CODE_VARARGS) + bool(code.co_flags & _CODE_VARKEYWORDS)
     values = locals_of(frame)
     return [values.get(name, _MONITORING) for name in code.co_varnames[:count]]
-
-
-def _are_same(values: list[Any], others: list[Any]) -> bool:
-    return len(values) == len(others) and all(
-        one is other or (type(one) is type(other) and type(one) in _PLAIN and one == other)
-        for one, other in zip(values, others, strict=True)
-    )

@@ -55,13 +55,6 @@ async def all_ended(tasks: list[asyncio.Task[Any]]) -> None:
     await asyncio.gather(*tasks, return_exceptions=True)
 
 
-def forget_error(task: asyncio.Task[Any]) -> None:
-    """Suppress asyncio's report of a task that failed or did not end."""
-    task._log_destroy_pending = False  # type: ignore[attr-defined]
-    if task.done() and not task.cancelled():
-        task.exception()
-
-
 def ignore(_loop: asyncio.AbstractEventLoop, _context: dict[str, Any]) -> None:
     """Handle errors that are of no interest any more."""
 
@@ -587,8 +580,11 @@ class SimulationLoop(_native.ReadyQueue, NetworkLoop):  # type: ignore[misc]
             events._set_running_loop(None)
             bury(with_limit)
         self.drop_connections()
+        # asyncio reports none of the tasks that failed or did not end.
         for record in self.records:
-            forget_error(record.task)
+            record.task._log_destroy_pending = False
+            if record.task.done() and not record.task.cancelled():
+                record.task.exception()
 
     def _end_world(self) -> list[asyncio.Task[Any]]:
         """End all nodes, as by a loss of power, and return the tasks that are left."""

@@ -206,21 +206,6 @@ def fault_call(fault: SimulatedFault) -> str:
     return f"simulate.{type(fault).__name__.lower()}({fault.longest!r})"
 
 
-def report_text(report: Report) -> str:
-    """Return how far a search reached, and what it found."""
-    reach = reach_text(report)
-    if report.failure is None:
-        return reach
-    error = report.failure.error
-    message = error_message(error)
-    shown = f"{type_name(type(error))}: {message}" if message else type_name(type(error))
-    lines = [one_line(line, limit=500) for line in shown.splitlines()]
-    if not isinstance(error, SimulationFailure):
-        places = [f"{'' if each is error else describe_error(each)}{raised_at(each)}" for each in _leaves(error)]
-        lines += [f"  {place.removeprefix(', ')}" for place in places[:LISTED_MAX] if place]
-    return "\n".join([reach, "", *lines, failure_text(report.failure)])
-
-
 def _leaves(error: BaseException) -> Iterator[BaseException]:
     """Yield the errors in a group, or the one that an error is."""
     if isinstance(error, BaseExceptionGroup):
@@ -334,4 +319,14 @@ class Report:
     """Where a repeated run first did something else; empty if none did."""
 
     def __str__(self) -> str:
-        return report_text(self)
+        reach = reach_text(self)
+        if self.failure is None:
+            return reach
+        error = self.failure.error
+        message = error_message(error)
+        shown = f"{type_name(type(error))}: {message}" if message else type_name(type(error))
+        lines = [one_line(line, limit=500) for line in shown.splitlines()]
+        if not isinstance(error, SimulationFailure):
+            places = [f"{'' if each is error else describe_error(each)}{raised_at(each)}" for each in _leaves(error)]
+            lines += [f"  {place.removeprefix(', ')}" for place in places[:LISTED_MAX] if place]
+        return "\n".join([reach, "", *lines, failure_text(self.failure)])

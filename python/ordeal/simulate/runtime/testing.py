@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Coroutine, Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, overload
 
@@ -24,16 +24,6 @@ from ordeal.simulate.runtime.running import Main, RunSettings, SimulatedRun, run
 
 #: The names of its other choices: no argument of a rule can have them.
 CHANCE, FAULTS = "(chance)", "(faults)"
-
-
-@dataclass(frozen=True, slots=True)
-class RecordedSchedule:
-    """What a trace says of a schedule."""
-
-    decided: list[Decided]
-    chance: int
-    faults: tuple[SimulatedFault, ...]
-    bucket: str
 
 
 def to_trace(failure: ScheduleFailure, test: str) -> Trace:
@@ -60,8 +50,8 @@ def to_trace(failure: ScheduleFailure, test: str) -> Trace:
     )
 
 
-def from_trace(trace: Trace) -> RecordedSchedule:
-    """Return the schedule of a trace.
+def from_trace(trace: Trace) -> tuple[list[Decided], int, tuple[SimulatedFault, ...]]:
+    """Return the decisions of the schedule of a trace, the seed of chance, and the faults.
 
     Raises:
         TraceError: its choices are not those of a schedule.
@@ -79,7 +69,7 @@ def from_trace(trace: Trace) -> RecordedSchedule:
         faults = tuple(fault_of_text(str(text)) for text in choices.get(FAULTS, []))
     except SimulationError as error:
         raise TraceError(f"{where}: {error.message}") from None
-    return RecordedSchedule(decided, seed, faults, trace.failure.bucket if trace.failure is not None else "")
+    return decided, seed, faults
 
 
 RUNS = 200
@@ -166,13 +156,10 @@ class SimulatedTest:
             TraceError: the trace is of another kind, or the function needs fixtures.
         """
         self._refuse_fixtures()
-        recorded = from_trace(trace)
-        settings = RunSettings(
-            faults=recorded.faults, allowed=self._settings.allowed, time_limit=self._settings.time_limit
-        )
-        search = ScheduleSearch(self._function, settings)
+        decided, chance, faults = from_trace(trace)
+        search = ScheduleSearch(self._function, replace(self._settings, faults=faults))
         with search.entered():
-            return search.replay(recorded.decided, recorded.chance)
+            return search.replay(decided, chance)
 
     def run_seed(self, seed: int) -> SimulatedRun:
         """Run the schedule that follows from a seed; the function takes no arguments.
@@ -203,19 +190,19 @@ class SimulatedTest:
             trace = Trace.load(path)
             if not trace.is_schedule:
                 raise TraceError(f"{path} is not the trace of a simulated test", hint="delete the file")
-            recorded = from_trace(trace)
-            outcome = search.replay(recorded.decided, recorded.chance, recorded.faults)
+            decided, chance, faults = from_trace(trace)
+            outcome = search.replay(decided, chance, faults)
             if outcome.error is not None:
                 return ScheduleFailure(
                     error=outcome.error,
                     examined=outcome.examined or Examined(),
                     bucket=outcome.bucket,
-                    decided=tuple(recorded.decided),
+                    decided=tuple(decided),
                     run=trace.run_id,
                     seed=trace.seed,
                     made=outcome.made,
-                    chance=recorded.chance,
-                    faults=recorded.faults,
+                    chance=chance,
+                    faults=faults,
                 )
         return None
 

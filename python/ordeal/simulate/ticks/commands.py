@@ -65,21 +65,21 @@ def command_types(machine: str, given: Any) -> list[CommandType]:
     """
     if isinstance(given, str) or not isinstance(given, Collection):
         raise MachineError(f"{machine}.commands is {given!r:.100}", hint="write a list of classes: `commands = [Buy]`")
-    return [_command_type(machine, each) for each in given]
-
-
-def _command_type(machine: str, cls: Any) -> CommandType:
-    try:
-        fields = {name: strategy_for_type(tp) for name, _, tp in _fields(cls)}
-    except ConfigError as error:
-        raise MachineError(f"{machine}.commands has {cls.__name__}, and {error.message}", hint=error.hint) from error
-    except TypeError as error:
-        raise MachineError(
-            f"{machine}.commands has {cls!r:.100}, which has no fields with types",
-            hint="write a dataclass, or a class of attrs or pydantic",
-        ) from error
-    name = _WORDS.sub("_", cls.__name__).lower()
-    return CommandType(cls, f"{name}_" if keyword.iskeyword(name) else name, fields)
+    types = []
+    for cls in given:
+        try:
+            fields = {name: strategy_for_type(tp) for name, _, tp in _fields(cls)}
+        except ConfigError as error:
+            problem = f"{machine}.commands has {cls.__name__}, and {error.message}"
+            raise MachineError(problem, hint=error.hint) from error
+        except TypeError as error:
+            raise MachineError(
+                f"{machine}.commands has {cls!r:.100}, which has no fields with types",
+                hint="write a dataclass, or a class of attrs or pydantic",
+            ) from error
+        name = _WORDS.sub("_", cls.__name__).lower()
+        types.append(CommandType(cls, f"{name}_" if keyword.iskeyword(name) else name, fields))
+    return types
 
 
 def _fields(cls: Any) -> Iterator[tuple[str, str, Any]]:

@@ -67,28 +67,28 @@ class Ticking:
             own = vars(cls).get(name)
             if own is not None and not hasattr(own, _MADE):
                 made[name] = hook(own)
-        can_restore = hasattr(cls, "restore")
-        if can_restore or self.is_crashed:
+        if hasattr(cls, "restore") or self.is_crashed:
             made["restart"] = rule()(_at_once(_restart))
         if self.skew_s:
             seconds = st.sampled_from([share * self.skew_s for share in (1.0, -1.0, 0.1, -0.1)])
             made["skew"] = rule(seconds=seconds)(_skew)
         made |= {each.name: rule(data=st.data())(_command_rule(each)) for each in types}
         for name, member in made.items():
-            _say_whose(member, getattr(cls, _WHOSE.get(name, ""), None))
+            function = (getattr(member, RULE_MARKER, None) or getattr(member, INITIALIZE_MARKER)).function
+            for each in (member, function):
+                setattr(each, _MADE, True)
+            # Failures in it are shown at the method that it calls.
+            called = getattr(cls, _WHOSE.get(name, ""), None)
+            if called is not None:
+                function.__signature__ = inspect.signature(function)
+                function.__wrapped__ = called
             if name in ("tick", "restore") or getattr(cls, name, None) is None or hasattr(getattr(cls, name), _MADE):
                 setattr(cls, name, member)
-        _weigh(cls, made)
-
-
-def _say_whose(member: Any, hook: Any) -> None:
-    """Mark what is made here, and let failures in it be shown at the method that it calls."""
-    function = (getattr(member, RULE_MARKER, None) or getattr(member, INITIALIZE_MARKER)).function
-    for each in (member, function):
-        setattr(each, _MADE, True)
-    if hook is not None:
-        function.__signature__ = inspect.signature(function)
-        function.__wrapped__ = hook
+        # Each run draws weights, as far as the class does not say otherwise.
+        if not any("swarm" in vars(base) for base in cls.__mro__ if getattr(base, "world", None) is not None):
+            cls.swarm = "sizes"
+        cls.always_on = frozenset(cls.always_on) | {"tick"}
+        cls.weight_caps = {name: cap for name, cap in _CAPS.items() if name in made} | dict(cls.weight_caps)
 
 
 def ticking(ticks: Any, tick_length: Any, settle: Any, faults: tuple[Any, ...]) -> Ticking:
@@ -135,14 +135,6 @@ def _check(cls: Any, types: list[CommandType]) -> None:
                 f"{cls.__name__}.commands has a class whose rule would be called {name}, which is taken",
                 hint=f"rename the class, or the other {name}",
             )
-
-
-def _weigh(cls: Any, made: Mapping[str, Any]) -> None:
-    """Draw weights in each run, as far as the class does not say otherwise."""
-    if not any("swarm" in vars(base) for base in cls.__mro__ if hasattr(base, "world") and base.world is not None):
-        cls.swarm = "sizes"
-    cls.always_on = frozenset(cls.always_on) | {"tick"}
-    cls.weight_caps = {name: cap for name, cap in _CAPS.items() if name in made} | dict(cls.weight_caps)
 
 
 def _inside(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -204,14 +196,18 @@ def _tick_rule(own: Callable[..., Any]) -> Any:
 
 def _take_ticks(machine: Any, left: int, count: int) -> int:
     """Let ``count`` ticks pass, and ask between them and the ``left`` ones what must hold; return what is left then."""
+    cls: Any = type(machine)
+    invariants = _invariants(cls)
     for _ in range(count):
         take_tick(machine)
         left -= 1
-        if left:
-            cls: Any = type(machine)
-            for ask in _invariants(cls):
-                ask(machine)
+        for ask in invariants if left else ():
+            ask(machine)
     return left
+
+
+# Read for every tick where two programs are compared.
+_invariants = functools.cache(invariants_of)
 
 
 def take_tick(machine: Any) -> None:
@@ -232,11 +228,6 @@ def _tick(machine: Any) -> None:
 
     world.ticks += 1
     world.run(pass_one)
-
-
-@functools.cache
-def _invariants(cls: type) -> list[Callable[[Any], None]]:
-    return invariants_of(cls)
 
 
 def _restore_rule(own: Callable[..., Any]) -> Any:

@@ -56,12 +56,6 @@ def _packed(value: Any) -> Any:
         return str(value)
 
 
-def _unpacked(found: dict[str, Any]) -> Any:
-    if list(found) == [_BYTES]:
-        return base64.b64decode(found[_BYTES])
-    return found
-
-
 def read_log(path: Path, kinds: Sequence[CommandType]) -> Iterator[LoggedCommand]:
     """Yield the commands of a log.
 
@@ -76,7 +70,9 @@ def read_log(path: Path, kinds: Sequence[CommandType]) -> Iterator[LoggedCommand
         raise SimulationError(f"the log {path} cannot be read: {error}", hint="give the path of a log") from error
     for number, line in enumerate(lines, 1):
         try:
-            row = json.loads(line, object_hook=_unpacked)
+            row = json.loads(
+                line, object_hook=lambda found: base64.b64decode(found[_BYTES]) if list(found) == [_BYTES] else found
+            )
         except (ValueError, RecursionError) as error:
             raise _damaged(path, number) from error
         if not isinstance(row, dict):
@@ -84,8 +80,22 @@ def read_log(path: Path, kinds: Sequence[CommandType]) -> Iterator[LoggedCommand
         if waiting is not None:
             yield LoggedCommand(*waiting, outcome=str(row.get("outcome", "")))
             waiting = None
-        if "command" in row:
-            waiting = _read_command(path, number, row, by_name)
+        if "command" not in row:
+            continue
+        at, name, fields = row.get("at"), row["command"], row.get("fields")
+        if isinstance(at, bool) or not isinstance(at, int | float) or not isinstance(fields, dict):
+            raise _damaged(path, number)
+        kind = by_name.get(name) if isinstance(name, str) else None
+        if kind is None:
+            known = ", ".join(by_name) or "none"
+            raise SimulationError(f"the log {path} has a command {name!r:.100}", hint=f"the machine knows: {known}")
+        try:
+            waiting = float(at), kind.cls(**fields)
+        except (TypeError, ValueError) as error:
+            raise SimulationError(
+                f"line {number} of the log {path} does not fit {name} any more: {error}",
+                hint="the class has changed since: run the test again",
+            ) from error
     if waiting is not None:
         yield LoggedCommand(*waiting, outcome="unknown")
 
@@ -94,25 +104,6 @@ def _damaged(path: Path, number: int) -> SimulationError:
     return SimulationError(
         f"line {number} of the log {path} is damaged", hint="run the test again, which writes it again"
     )
-
-
-def _read_command(
-    path: Path, number: int, row: Mapping[str, Any], kinds: Mapping[str, CommandType]
-) -> tuple[float, Any]:
-    at, name, fields = row.get("at"), row["command"], row.get("fields")
-    if isinstance(at, bool) or not isinstance(at, int | float) or not isinstance(fields, dict):
-        raise _damaged(path, number)
-    kind = kinds.get(name) if isinstance(name, str) else None
-    if kind is None:
-        known = ", ".join(kinds) or "none"
-        raise SimulationError(f"the log {path} has a command {name!r:.100}", hint=f"the machine knows: {known}")
-    try:
-        return float(at), kind.cls(**fields)
-    except (TypeError, ValueError) as error:
-        raise SimulationError(
-            f"line {number} of the log {path} does not fit {name} any more: {error}",
-            hint="the class has changed since: run the test again",
-        ) from error
 
 
 FOLDER = ".ordeal/e2e"
@@ -202,7 +193,12 @@ def e2e(
         SimulationError: an argument cannot be used.
     """
     kinds = _commands_of(machine)
-    seconds = _seconds(duration)
+    if isinstance(duration, str):
+        found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(s|m|min|h|)", duration.strip())
+        if found is None:
+            raise SimulationError(f"duration is {duration!r:.100}", hint='write "30s" or "5min"')
+        duration = float(found[1]) * _UNITS[found[2]]
+    seconds = checked_seconds("duration", duration)
     checked_number("seed", seed, 0, SEED_MAX)
 
     def decorate(function: Callable[..., Any]) -> Callable[..., None]:
@@ -243,15 +239,6 @@ def _commands_of(machine: Any) -> list[CommandType]:
     if not kinds:
         raise MachineError(f"{machine!r:.100} has no commands", hint="write `commands = [Buy, Refund]` in its body")
     return kinds
-
-
-def _seconds(duration: str | float) -> float:
-    if isinstance(duration, str):
-        found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(s|m|min|h|)", duration.strip())
-        if found is None:
-            raise SimulationError(f"duration is {duration!r:.100}", hint='write "30s" or "5min"')
-        return checked_seconds("duration", float(found[1]) * _UNITS[found[2]])
-    return checked_seconds("duration", duration)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -317,7 +304,12 @@ def _send_all(
             for kind, values, chance in commands:
                 if sendings.seconds >= seconds:
                     break
-                command = _command(kind, values, chance, target)
+                live = target.live_ids() if hasattr(target, "live_ids") else {}
+                for name in values:
+                    if live.get(name) and _below(chance, 10) < LIVE_OF_TEN:
+                        ids = list(live[name])
+                        values[name] = ids[_below(chance, len(ids))]
+                command = kind.made(values)
                 if command is not None:
                     sendings.send(kind, command, take)
             if not sendings.sent:
@@ -365,15 +357,6 @@ def _set_up(
                 runner.run(made.aclose())
             else:
                 made.close()
-
-
-def _command(kind: CommandType, values: dict[str, Any], chance: _native.Rng, target: Any) -> Any:
-    live = target.live_ids() if hasattr(target, "live_ids") else {}
-    for name in values:
-        if live.get(name) and _below(chance, 10) < LIVE_OF_TEN:
-            ids = list(live[name])
-            values[name] = ids[_below(chance, len(ids))]
-    return kind.made(values)
 
 
 # ---------------------------------------------------------------------------------------------------------------------

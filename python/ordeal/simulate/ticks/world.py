@@ -260,8 +260,11 @@ def in_step(machine: Any, world: TickWorld, what: str, step: Callable[[Any], obj
         world.original = None
         step(machine)
         return
-    begin = random.getstate()
-    expected = _outcome(original.machine, step)
+    begin, expected = random.getstate(), ""
+    try:
+        step(original.machine)
+    except Exception as error:  # noqa: BLE001 - compared with what the other one raises
+        expected = _ending(error)
     after = random.getstate()
     random.setstate(begin)
     try:
@@ -277,10 +280,6 @@ def in_step(machine: Any, world: TickWorld, what: str, step: Callable[[Any], obj
     random.setstate(after)
     if expected:
         raise NotRestored(f"after a restore, {what} ends well; without the restore, it ends with {expected}", site=what)
-    _compare(machine, world, original, what)
-
-
-def _compare(machine: Any, world: TickWorld, original: Unrestored, what: str) -> None:
     twin = original.machine
     wanted, found = snapshot_of(twin, twin.world), snapshot_of(machine, world)
     if wanted != found:
@@ -291,14 +290,6 @@ def _compare(machine: Any, world: TickWorld, original: Unrestored, what: str) ->
     original.steps_left -= 1
     if not original.steps_left:
         world.original = None
-
-
-def _outcome(machine: Any, step: Callable[[Any], object]) -> str:
-    try:
-        step(machine)
-    except Exception as error:  # noqa: BLE001 - compared with what the other one raises
-        return _ending(error)
-    return ""
 
 
 def _ending(error: Exception) -> str:
