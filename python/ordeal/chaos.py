@@ -128,7 +128,15 @@ class ChaosTest(RuleBasedStateMachine):
             cls.world.add_rules(cls)
         cls._swarm_options = swarm_options_of(cls)
         cls.world_reach = WorldReach()
-        _set_automatic_rules(cls)
+        cls._has_nemesis = bool(cls.faults)
+        # Only the rules that the class needs: each costs steps and report lines, and "no rules" must be visible.
+        draws = cls._swarm_options.distribution in ("coins", "sizes") and len(cls.faults) > 1
+        for name, member, is_needed in (
+            (NEMESIS, _NEMESIS_RULE, cls._has_nemesis),
+            ("_swarm_init", _SWARM_RULE, draws or cls._swarm_options.chooses_rules),
+        ):
+            if getattr(cls, name, None) in (None, member):
+                setattr(cls, name, member if is_needed else None)
         _adopt_rules_of_plain_machines(cls)
         rewrap_rules(cls, _timed)
         _guard_teardown(cls)
@@ -235,12 +243,27 @@ class ChaosTest(RuleBasedStateMachine):
         return type(self).world is not None or self.simulated is not False
 
     def _own_loop(self) -> RuleLoop:
-        if self._rule_loop is None:
-            if type(self).world is not None:
-                self._rule_loop = _world_loop(self)
-            else:
-                self._rule_loop = RuleLoop() if self.simulated is False else _simulated_loop(self)
-            self._rule_loop.tell, self._rule_loop.reach = self._tell, self.world_reach
+        if self._rule_loop is not None:
+            return self._rule_loop
+        settings = type(self).world
+        # The simulation is imported late: most machines have none.
+        if settings is not None:
+            module: Any = importlib.import_module("ordeal.simulate.nodes.machine_world")
+            if not isinstance(settings, module.WORLDS):
+                raise MachineError(
+                    f"`world` of a ChaosTest is {settings!r:.100}", hint="write `world = simulate.world(clients=3)`"
+                )
+            if type(self).simulated is not False:
+                both = "a ChaosTest has `simulated` or `world`, not both"
+                raise MachineError(both, hint="give the faults to simulate.world")
+            loop = settings.loop(self, awaited=_awaited_codes(type(self)))
+        elif self.simulated is not False:
+            module = importlib.import_module("ordeal.simulate.runtime.machine_loop")
+            loop = module.MachineLoop(module.machine_settings(self.simulated))
+        else:
+            loop = RuleLoop()
+        loop.tell, loop.reach = self._tell, self.world_reach
+        self._rule_loop = loop
         return self._rule_loop
 
     def check_invariants(self, *arguments: Any, **named: Any) -> None:
@@ -269,27 +292,6 @@ def interleaving_of(machine: ChaosTest) -> Interleaving:
     if loop.interleaving is None:
         loop.interleaving = Interleaving()
     return loop.interleaving
-
-
-def _simulated_loop(machine: ChaosTest) -> RuleLoop:
-    # Imported late: most machines have none.
-    module = importlib.import_module("ordeal.simulate.runtime.machine_loop")
-    loop: RuleLoop = module.MachineLoop(module.machine_settings(machine.simulated))
-    return loop
-
-
-def _world_loop(machine: ChaosTest) -> RuleLoop:
-    # Imported late: most machines have none.
-    module = importlib.import_module("ordeal.simulate.nodes.machine_world")
-    settings = type(machine).world
-    if not isinstance(settings, module.WORLDS):
-        raise MachineError(
-            f"`world` of a ChaosTest is {settings!r:.100}", hint="write `world = simulate.world(clients=3)`"
-        )
-    if type(machine).simulated is not False:
-        raise MachineError("a ChaosTest has `simulated` or `world`, not both", hint="give the faults to simulate.world")
-    loop: RuleLoop = settings.loop(machine, awaited=_awaited_codes(type(machine)))
-    return loop
 
 
 @functools.lru_cache(maxsize=64)
@@ -337,21 +339,6 @@ for _function in (_nemesis, _swarm_init):
 
 _NEMESIS_RULE = precondition(lambda self: bool(self._faults))(rule(data=st.data())(_nemesis))
 _SWARM_RULE = initialize(data=st.data())(_swarm_init)
-
-
-def _set_automatic_rules(cls: type[ChaosTest]) -> None:
-    """Give the class only the rules it needs: each costs steps and report lines, and "no rules" must be visible."""
-    cls._has_nemesis = bool(cls.faults)
-    options = cls._swarm_options
-    draws_faults = options.distribution in ("coins", "sizes") and len(cls.faults) > 1
-    _offer(cls, NEMESIS, _NEMESIS_RULE, needed=bool(cls.faults))
-    _offer(cls, "_swarm_init", _SWARM_RULE, needed=draws_faults or options.chooses_rules)
-
-
-def _offer(cls: type[ChaosTest], name: str, member: Any, *, needed: bool) -> None:
-    inherited = getattr(cls, name, None)
-    if inherited is None or inherited is member:
-        setattr(cls, name, member if needed else None)
 
 
 def _is_seconds(value: object) -> bool:
@@ -433,20 +420,15 @@ def _adopt_rules_of_plain_machines(cls: type[ChaosTest]) -> None:
     members = [(name, member) for base in plain for name, member in vars(base).items()]
     for name, member in members:
         if _is_rule(member) and inspect.getattr_static(cls, name) is member:
-            setattr(cls, name, _copy_function(member))
+            copy = types.FunctionType(
+                member.__code__, member.__globals__, member.__name__, member.__defaults__, member.__closure__
+            )
+            copy.__kwdefaults__ = member.__kwdefaults__
+            setattr(cls, name, functools.update_wrapper(copy, member))
 
 
 def _is_rule(member: Any) -> bool:
     return inspect.isfunction(member) and (hasattr(member, RULE_MARKER) or hasattr(member, INITIALIZE_MARKER))
-
-
-def _copy_function(function: types.FunctionType) -> types.FunctionType:
-    copy = types.FunctionType(
-        function.__code__, function.__globals__, function.__name__, function.__defaults__, function.__closure__
-    )
-    copy.__kwdefaults__ = function.__kwdefaults__
-    functools.update_wrapper(copy, function)
-    return copy
 
 
 def _guard_teardown(cls: type[ChaosTest]) -> None:
@@ -458,22 +440,21 @@ def _guard_teardown(cls: type[ChaosTest]) -> None:
 
     @functools.wraps(teardown)
     def guarded_teardown(self: ChaosTest) -> None:
+        def check_and_end() -> None:
+            # Hypothesis' run ends with a check of its sampled invariants, unless it has failed; the driver has its own.
+            try:
+                if self._is_observed and sys.exception() is None:
+                    _check_sampled(self)
+            finally:
+                end_run_after(functools.partial(teardown, self), sys._getframe())
+
         try:
-            end_run_after(functools.partial(_check_and_end, self, teardown), sys._getframe(1))
+            end_run_after(check_and_end, sys._getframe(1))
         finally:
             _end_run(self)
 
     setattr(guarded_teardown, _GUARDED_MARKER, True)
     cls.teardown = guarded_teardown  # type: ignore[method-assign]
-
-
-def _check_and_end(machine: ChaosTest, teardown: Callable[[ChaosTest], None]) -> None:
-    """Let Hypothesis' run end with a check of its sampled invariants, unless it has failed; the driver has its own."""
-    try:
-        if machine._is_observed and sys.exception() is None:
-            _check_sampled(machine)
-    finally:
-        end_run_after(functools.partial(teardown, machine), sys._getframe())
 
 
 def _check_sampled(machine: Any) -> None:
@@ -500,26 +481,22 @@ def check_observed(machine: Any, check: Callable[..., None], *arguments: Any, **
     outside.raise_failed()
 
 
-def _end_observed(machine: ChaosTest) -> None:
-    machine._is_observed = False
-    try:
-        if sys.exception() is None:
-            outside.end_run()
-    finally:
-        outside.clear()
-        if machine._began_to_observe:
-            outside.end()
-            for text in outside.warned:
-                warnings.warn(f"{NOTE}{text}", stacklevel=1)
-
-
 def _end_run(machine: ChaosTest) -> None:
     by_hypothesis = machine._is_observed
     try:
         if machine._rule_loop is not None:
             machine._rule_loop.end(machine)
         if by_hypothesis:
-            _end_observed(machine)
+            machine._is_observed = False
+            try:
+                if sys.exception() is None:
+                    outside.end_run()
+            finally:
+                outside.clear()
+                if machine._began_to_observe:
+                    outside.end()
+                    for text in outside.warned:
+                        warnings.warn(f"{NOTE}{text}", stacklevel=1)
             error = sys.exception()
             if isinstance(error, Exception) and (wrong := raised_in_precondition(type(machine), error)) is not None:
                 raise wrong.with_traceback(error.__traceback__) from None  # the line of the precondition comes last
@@ -551,27 +528,20 @@ def chaos_test(cls: type[RuleBasedStateMachine] | None = None, /, *, faults: Ite
     more = list(faults)
 
     def decorate(cls: type[RuleBasedStateMachine]) -> TestCaseClass:
-        return _with_faults(cls, more).TestCase
+        given: object = cls
+        if not (isinstance(given, type) and issubclass(given, RuleBasedStateMachine)):
+            raise MachineError(
+                f"@chaos_test needs a rule machine, got {cls!r}",
+                hint="write `class MyTest(ChaosTest):` with at least one @rule",
+            )
+        if issubclass(cls, ChaosTest) and not more:
+            return cls.TestCase
+        bases = (cls,) if issubclass(cls, ChaosTest) else (cls, ChaosTest)
+        body: dict[str, Any] = {name: getattr(cls, name) for name in ("__module__", "__qualname__", "__doc__")}
+        made: Any = type(cls.__name__, bases, {**body, "faults": [*getattr(cls, "faults", []), *more]})
+        return made.TestCase  # type: ignore[no-any-return]
 
     return decorate if cls is None else decorate(cls)
-
-
-def _with_faults(cls: object, more: list[Fault]) -> type[ChaosTest]:
-    if not (isinstance(cls, type) and issubclass(cls, RuleBasedStateMachine)):
-        raise MachineError(
-            f"@chaos_test needs a rule machine, got {cls!r}",
-            hint="write `class MyTest(ChaosTest):` with at least one @rule",
-        )
-    if issubclass(cls, ChaosTest) and not more:
-        return cls
-    bases = (cls,) if issubclass(cls, ChaosTest) else (cls, ChaosTest)
-    body = {
-        "__module__": cls.__module__,
-        "__qualname__": cls.__qualname__,
-        "__doc__": cls.__doc__,
-        "faults": [*getattr(cls, "faults", []), *more],
-    }
-    return type(cls.__name__, bases, body)
 
 
 def auto_configure(buggify_probability: float = DEFAULT_PROBABILITY, seed: int | None = None) -> None:

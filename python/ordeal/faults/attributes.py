@@ -28,13 +28,11 @@ def keeps_nothing(replacement: Any, original: Any) -> bool:
         return False
     held = [cell.cell_contents for cell in replacement.__closure__ or ()]
     held += [*(replacement.__defaults__ or ()), *(replacement.__kwdefaults__ or {}).values()]
-    if not all(each is original or type(each) in _UNCHANGING or _is_top_level(each) for each in held):
-        return False
+    for each in held:
+        is_top_level = type(each) is FunctionType and not (each.__closure__ or each.__defaults__ or each.__kwdefaults__)
+        if each is not original and type(each) not in _UNCHANGING and not is_top_level:
+            return False
     return not any(step.opname in _WRITES for step in dis.get_instructions(replacement))
-
-
-def _is_top_level(value: Any) -> bool:
-    return type(value) is FunctionType and not (value.__closure__ or value.__defaults__ or value.__kwdefaults__)
 
 
 def direct(callee: Callable[..., Any]) -> Any:
@@ -116,7 +114,13 @@ def split_kind(owner: Any, stored: Any) -> tuple[Any, Wrap]:
     if isinstance(stored, property):
         return function, lambda fget: property(fget, stored.fset, stored.fdel, stored.__doc__)
     if isinstance(stored, functools.cached_property):
-        return function, lambda func: _cached_property(owner, stored.attrname, func)
+
+        def cached(func: Any) -> functools.cached_property[Any]:
+            made = functools.cached_property(func)
+            made.__set_name__(owner, stored.attrname or func.__name__)
+            return made
+
+        return function, cached
     if not isinstance(owner, type):
         return stored, lambda value: value
     if isinstance(stored, ClassMethodDescriptorType):
@@ -125,12 +129,6 @@ def split_kind(owner: Any, stored: Any) -> tuple[Any, Wrap]:
         # A bound method, a C function or a class does not bind in a class body; nor may its replacement.
         return stored, lambda value: staticmethod(value) if hasattr(type(value), "__get__") else value
     return stored, lambda value: value
-
-
-def _cached_property(owner: Any, name: str | None, function: Any) -> functools.cached_property[Any]:
-    made = functools.cached_property(function)
-    made.__set_name__(owner, name or function.__name__)
-    return made
 
 
 def function_within(stored: Any) -> Any:

@@ -110,7 +110,14 @@ class CallFault(MultiPatchFault):
         if not callable(original):
             raise FaultError(f"fault {self.name!r} acts on functions, and `{self.target}` is {original!r}")
         if inspect.iscoroutinefunction(original):
-            return self._around_coroutine(original)
+
+            @functools.wraps(original)
+            async def faulty_coroutine(*args: Any, **kwargs: Any) -> Any:
+                number = self._meet()
+                call = functools.partial(original, *args, **kwargs)
+                return await (self._struck_coroutine(number, call) if number else call())
+
+            return faulty_coroutine
         if not (self._counts_itself or self._pause_s > 0):
             struck_call = _native.struck_call(  # does in C++ what `_struck` and `_meet` do
                 self._fault_switch,
@@ -127,15 +134,6 @@ class CallFault(MultiPatchFault):
             number = self._meet()
             call = functools.partial(original, *args, **kwargs)
             return self._struck(number, call) if number else call()
-
-        return faulty
-
-    def _around_coroutine(self, original: Any) -> Any:
-        @functools.wraps(original)
-        async def faulty(*args: Any, **kwargs: Any) -> Any:
-            number = self._meet()
-            call = functools.partial(original, *args, **kwargs)
-            return await (self._struck_coroutine(number, call) if number else call())
 
         return faulty
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import functools
 import inspect
 import threading
 import time
@@ -151,7 +150,10 @@ class _ThreadBoundary(CallFault):
         return self._result(future)
 
     async def _struck_coroutine(self, _number: int, call: CoroutineCall) -> Any:
-        future = self._start(functools.partial(_run_coroutine, call))
+        async def run() -> Any:
+            return await call()
+
+        future = self._start(lambda: asyncio.run(run()))
         awaited = asyncio.wrap_future(future)
         await asyncio.wait([awaited], timeout=self._timeout_s)
         if not awaited.cancel():
@@ -161,30 +163,23 @@ class _ThreadBoundary(CallFault):
     def _start(self, call: Call) -> Future[Any]:
         future: Future[Any] = Future()
         future.set_running_or_notify_cancel()
+
+        def settle() -> None:
+            try:
+                result = call()
+            except BaseException as error:  # noqa: BLE001 - raised again in the thread of the caller
+                future.set_exception(error)
+            else:
+                future.set_result(result)
+
         # A daemon: a call that never returns must not keep the process alive.
-        threading.Thread(target=_settle, args=(future, call), name=self.name, daemon=True).start()
+        threading.Thread(target=settle, name=self.name, daemon=True).start()
         return future
 
     def _result(self, future: Future[Any]) -> Any:
         if not future.done():
             raise TimeoutError(f"{self.target} did not return from its thread within {self._timeout_s}s")
         return future.result()
-
-
-def _settle(future: Future[Any], call: Call) -> None:
-    try:
-        result = call()
-    except BaseException as error:  # noqa: BLE001 - raised again in the thread of the caller
-        future.set_exception(error)
-    else:
-        future.set_result(result)
-
-
-def _run_coroutine(call: CoroutineCall) -> Any:
-    async def run() -> Any:
-        return await call()
-
-    return asyncio.run(run())
 
 
 # ---------------------------------------------------------------------------------------------------------------------

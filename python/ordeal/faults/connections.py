@@ -29,11 +29,6 @@ class DriverCall:
         """Whether it commits a transaction."""
         return self.text.partition(" ")[0].rstrip(";").upper() in _COMMITS
 
-    @property
-    def is_rollback(self) -> bool:
-        """Whether it rolls a transaction back, which faults leave alone."""
-        return self.text[:8].upper() == "ROLLBACK"
-
 
 Meet = Callable[[DriverCall], object]
 
@@ -60,21 +55,18 @@ def around_connect(fault_name: str, original: Any, meet: Meet) -> Any:
 
     @functools.wraps(original)
     def connect(*args: Any, **kwargs: Any) -> Any:
-        args, kwargs = _with_watched_class(args, kwargs)
+        at = _FACTORY_PLACE
+        if len(args) > at:
+            args = (*args[:at], _watched_class(args[at], sqlite3.Connection, _SqliteConnection), *args[at + 1 :])
+        else:
+            factory = kwargs.get("factory", sqlite3.Connection)
+            kwargs["factory"] = _watched_class(factory, sqlite3.Connection, _SqliteConnection)
         connection = original(*args, **kwargs)
         if isinstance(connection, _SqliteConnection) and meet not in connection._ordeal_meets:
             connection._ordeal_meets.append(meet)
         return connection
 
     return connect
-
-
-def _with_watched_class(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    if len(args) > _FACTORY_PLACE:
-        made = _watched_class(args[_FACTORY_PLACE], sqlite3.Connection, _SqliteConnection)
-        return (*args[:_FACTORY_PLACE], made, *args[_FACTORY_PLACE + 1 :]), kwargs
-    factory = kwargs.get("factory", sqlite3.Connection)
-    return args, {**kwargs, "factory": _watched_class(factory, sqlite3.Connection, _SqliteConnection)}
 
 
 @functools.cache
@@ -147,9 +139,9 @@ class _SqliteCursor(sqlite3.Cursor):
 
 
 def _ask(meets: list[Meet], text: str, connection: Any) -> None:
+    if text[:8].upper() == "ROLLBACK":
+        return  # faults leave it alone
     call = DriverCall(text, connection, sqlite3.OperationalError)
-    if call.is_rollback:
-        return
     for meet in reversed(meets):
         meet(call)
 

@@ -67,7 +67,14 @@ def lost_connection(target: str) -> MultiPatchFault:
     What was not committed is gone. A new connection can be made, and is lost as well as long as the fault is on. Raises
     FaultError when the target is not a dotted path.
     """
-    return _DatabaseFault("lost_connection", target, _lose)
+
+    def lose(call: DriverCall) -> None:
+        call.connection.close()
+        # Most drivers raise here because it is closed. The call ends then, and no other fault acts on a closed
+        # connection.
+        call.connection.cursor()
+
+    return _DatabaseFault("lost_connection", target, lose)
 
 
 @made_again
@@ -80,12 +87,6 @@ def slow_query(target: str, delay: float = 1.0, mode: str = "simulate") -> Multi
     pause_s = real_seconds("slow_query", "delay", delay, mode)
     act = (lambda _call: time.sleep(pause_s)) if mode == "real" else None
     return _DatabaseFault("slow_query", target, act, f", {delay}s, {mode}", on_commits=False)
-
-
-def _lose(call: DriverCall) -> None:
-    call.connection.close()
-    # Most drivers raise here because it is closed. The call ends then, and no other fault acts on a closed connection.
-    call.connection.cursor()
 
 
 def _failure(factory: str, text: str, message: object, error: ErrorClass, sqlite_code: tuple[int, str]) -> Act:
@@ -122,7 +123,8 @@ class _DatabaseFault(MultiPatchFault):
         Raises FaultError when the target is not a dotted path.
         """
         is_engine = target == CREATE_ENGINE
-        patches: list[tuple[str, Wrap]] = around_dialect(self.before_call) if is_engine else [(target, self._around)]
+        around: Wrap = lambda original: around_connect(self.name, original, self.before_call)  # noqa: E731
+        patches = around_dialect(self.before_call) if is_engine else [(target, around)]
         super().__init__(f"{kind}({target}{arguments})", patches)
         self._act = act
         self._on_statements = on_statements
@@ -167,6 +169,3 @@ class _DatabaseFault(MultiPatchFault):
     def _do_deactivate(self) -> None:
         if not self._in_run:
             super()._do_deactivate()
-
-    def _around(self, original: Any) -> Any:
-        return around_connect(self.name, original, self.before_call)

@@ -43,23 +43,6 @@ class CallLimits(msgspec.Struct, frozen=True):
         return f"[{', '.join(parts)}]" if parts else ""
 
 
-def make_limits(fault_name: str, probability: Any, calls: Any) -> CallLimits:
-    """Make the limits that a user wrote. Raises FaultError when they are invalid."""
-    if probability is not None and not (is_number(probability) and 0 <= probability <= 1):
-        raise FaultError(f"fault {fault_name!r} got the probability {probability!r}", hint="write a number from 0 to 1")
-    if calls is None:
-        return CallLimits(probability)
-    first: Any
-    last: Any
-    first, last = calls if isinstance(calls, tuple) and len(calls) == 2 else (None, None)
-    if not (is_whole(first) and first >= 1 and (last is None or (is_whole(last) and last >= first))):
-        raise FaultError(
-            f"fault {fault_name!r} got the calls {calls!r}",
-            hint="write the first and the last call it acts on, such as calls=(1, 3), or calls=(4, None) for no end",
-        )
-    return CallLimits(probability, first, last)
-
-
 # A warning points at the user's line that switched the fault on.
 _PACKAGE_FOLDER = str(Path(__file__).parents[1])
 
@@ -317,12 +300,20 @@ class MultiPatchFault(Fault):
 
         Raises FaultError when the fault is on, or when the limits are invalid.
         """
-        limits = make_limits(self._unlimited_name, probability, calls)
+        name: str = self._unlimited_name
+        given: Any = (1, None) if calls is None else calls
+        if probability is not None and not (is_number(probability) and 0 <= probability <= 1):
+            raise FaultError(f"fault {name!r} got the probability {probability!r}", hint="write a number from 0 to 1")
+        first, last = given if isinstance(given, tuple) and len(given) == 2 else (0, None)
+        if not (is_whole(first) and first >= 1 and (last is None or (is_whole(last) and last >= first))):
+            hint = "write the first and the last call it acts on, such as calls=(1, 3), or calls=(4, None) for no end"
+            raise FaultError(f"fault {name!r} got the calls {calls!r}", hint=hint)
+        limits = CallLimits(probability, first, last)
         with self._lock:
             if self._fault_switch.on:
                 raise FaultError(f"fault {self.name!r} is on", hint="set its limits before it is switched on")
             self._limits = limits
-            self.name = f"{self._unlimited_name}{limits}"
+            self.name = f"{name}{limits}"
             self._fault_switch.drop_plan()
             self._patches = [Patch(self.name, target, wrap) for target, wrap in self._wraps]
         return self
@@ -384,7 +375,14 @@ class MultiPatchFault(Fault):
         try:
             for patch in self._patches:
                 patch.apply()
-            self._make_plan()
+            # The next switch goes by a plan of this one.
+            self._fault_switch.drop_plan()
+            planned = [] if self._switches_itself else [plan for patch in self._patches if (plan := patch.plan())]
+            sites = [id(site) for _, part in planned for site in part[1]]
+            # One attribute may be reached by two patches; what a switch does there depends on the order.
+            if len(planned) == len(self._patches) and len(set(sites)) == len(sites):
+                steps = [step for steps, _ in planned for step in steps]
+                self._fault_switch.set_plan(_native.modules_mark(), steps, [part for _, part in planned])
         except UnresolvedTargetError as error:
             self._undo_all()
             if error.lasts:
@@ -398,16 +396,6 @@ class MultiPatchFault(Fault):
             self._undo_all()
             raise
         return True
-
-    def _make_plan(self) -> None:
-        """Make a plan from this switch, for the next time."""
-        self._fault_switch.drop_plan()
-        planned = [] if self._switches_itself else [plan for patch in self._patches if (plan := patch.plan())]
-        sites = [id(site) for _, part in planned for site in part[1]]
-        # One attribute may be reached by two patches; what a switch does there depends on the order.
-        if len(planned) == len(self._patches) and len(set(sites)) == len(sites):
-            steps = [step for steps, _ in planned for step in steps]
-            self._fault_switch.set_plan(_native.modules_mark(), steps, [part for _, part in planned])
 
     def _put_on_as_planned(self) -> bool:
         switch = self._fault_switch

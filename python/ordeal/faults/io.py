@@ -181,12 +181,7 @@ def return_empty(target: str) -> CallFault:
 @made_again
 def corrupt_output(target: str) -> CallFault:
     """Replace a ``bytes`` or ``str`` result of ``target`` by random content of the same length."""
-    fault: CallFault
-
-    def corrupt(result: Any) -> Any:
-        return _corrupt(result, fault)
-
-    fault = CallFault(target, f"corrupt_output({target})", after=corrupt)
+    fault: CallFault = CallFault(target, f"corrupt_output({target})", after=lambda result: _corrupt(result, fault))
     return fault
 
 
@@ -337,12 +332,10 @@ def corrupt_stdout(target: str) -> MultiPatchFault:
     Raises FaultError when the target is not a text.
     """
     check_command("corrupt_stdout", target)
-    fault: MultiPatchFault
-
-    def corrupt(output: Any) -> Any:
-        return _corrupt(output, fault)
-
-    fault = _popen_fault(f"corrupt_stdout({target!r})", lambda strike: changed_output(target, strike, stdout=corrupt))
+    fault: MultiPatchFault = _popen_fault(
+        f"corrupt_stdout({target!r})",
+        lambda strike: changed_output(target, strike, stdout=lambda output: _corrupt(output, fault)),
+    )
     return fault
 
 
@@ -377,12 +370,10 @@ def _check_ending(factory: str, target: str, stdout: Output, stderr: Output) -> 
 
 
 def _popen_fault(name: str, make_wrap: Callable[[Callable[[], int]], Callable[[Any], Any]]) -> MultiPatchFault:
-    fault: MultiPatchFault
+    def wrap(popen: Any) -> Any:
+        return make_wrap(fault.strike)(popen)
 
-    def strike() -> int:
-        return fault.strike()
-
-    fault = MultiPatchFault(name, [("subprocess.Popen", make_wrap(strike))])
+    fault = MultiPatchFault(name, [("subprocess.Popen", wrap)])
     return fault
 
 

@@ -73,7 +73,14 @@ def wrong_shape(target: str, expected: Sequence[int], actual: Sequence[int]) -> 
     They are a numpy array where numpy is installed, else nested lists. Raises FaultError when one is not a shape.
     """
     right, wrong = _shape("expected", expected), _shape("actual", actual)
-    return CallFault(target, f"wrong_shape({target}, {right}->{wrong})", after=lambda _result: _zeros(wrong))
+
+    def zeros(_result: Any) -> Any:
+        if importlib.util.find_spec("numpy") is None:
+            return _nested_zeros(wrong)
+        # Imported late: programs without arrays must not wait for numpy.
+        return importlib.import_module("numpy").zeros(wrong)
+
+    return CallFault(target, f"wrong_shape({target}, {right}->{wrong})", after=zeros)
 
 
 @made_again
@@ -98,7 +105,12 @@ def partial_batch(target: str, fraction: float = 0.5, min_items: int = 1) -> Cal
     check_count("partial_batch", "min_items", min_items, least=0)
 
     def cut(result: Any) -> Any:
-        if not _is_batch(result):
+        if isinstance(result, (list, tuple)):
+            is_batch = not hasattr(result, "_make")
+        else:
+            looks = all(hasattr(result, name) for name in ("tolist", "__len__", "__getitem__"))
+            is_batch = looks and getattr(result, "ndim", 1) != 0
+        if not is_batch:
             return result
         count = max(min_items, int(len(result) * fraction))
         return result if count >= len(result) else result[:count]
@@ -204,27 +216,23 @@ def _with(value: Any, change: Change) -> Any:
     if isinstance(value, (list, tuple)):
         made = [_with(item, change) for item in value]
         return value if _are_same(made, value) else _like_sequence(value, made)
-    if _is_array(value):
-        return _array_with(value, change)
-    return _with(value.tolist(), change) if hasattr(value, "tolist") else value
-
-
-def _array_with(array: Any, change: Change) -> Any:
+    if not _is_array(value):
+        return _with(value.tolist(), change) if hasattr(value, "tolist") else value
+    if value.dtype.kind not in "iufcO":
+        return value
+    before = value.ravel().tolist()
+    numbers = [_with(item, change) for item in before]
+    if _are_same(numbers, before):
+        return value
     numpy = sys.modules["numpy"]
-    if array.dtype.kind not in "iufcO":
-        return array
-    before = array.ravel().tolist()
-    items = [_with(item, change) for item in before]
-    if _are_same(items, before):
-        return array
-    if array.dtype.kind == "O" or not items:
-        made = numpy.empty(len(items), array.dtype)
-        made[:] = items
+    if value.dtype.kind == "O" or not numbers:
+        array = numpy.empty(len(numbers), value.dtype)
+        array[:] = numbers
     else:
-        made = numpy.array(items)
-        if made.dtype.kind == array.dtype.kind:
-            made = made.astype(array.dtype)
-    return made.reshape(array.shape)
+        array = numpy.array(numbers)
+        if array.dtype.kind == value.dtype.kind:
+            array = array.astype(value.dtype)
+    return array.reshape(value.shape)
 
 
 def _are_same(items: Iterable[Any], others: Iterable[Any]) -> bool:
@@ -255,26 +263,11 @@ def _is_array(value: Any) -> bool:
     return numpy is not None and isinstance(value, numpy.ndarray)
 
 
-def _is_batch(value: Any) -> bool:
-    if isinstance(value, (list, tuple)):
-        return not hasattr(value, "_make")
-    if getattr(value, "ndim", 1) == 0:
-        return False
-    return hasattr(value, "tolist") and hasattr(value, "__len__") and hasattr(value, "__getitem__")
-
-
 def _shape(argument: str, shape: Sequence[int]) -> tuple[int, ...]:
     sizes: tuple[Any, ...] = tuple(shape) if isinstance(shape, (list, tuple)) else (None,)
     if not all(isinstance(size, int) and not isinstance(size, bool) and size >= 0 for size in sizes):
         raise FaultError(f"wrong_shape() got {argument}={shape!r}", hint="write a tuple of sizes, such as (2, 3)")
     return sizes
-
-
-def _zeros(shape: tuple[int, ...]) -> Any:
-    if importlib.util.find_spec("numpy") is not None:
-        # Imported late: programs without arrays must not wait for numpy.
-        return importlib.import_module("numpy").zeros(shape)
-    return _nested_zeros(shape)
 
 
 def _nested_zeros(shape: tuple[int, ...]) -> Any:

@@ -17,7 +17,7 @@ import pkgutil
 import sys
 import threading
 from difflib import get_close_matches
-from types import BuiltinFunctionType, CellType, FunctionType, MethodType, ModuleType
+from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -84,7 +84,12 @@ class PatchedSite(_native.PatchSite):
         # A class cannot be replaced by a function: isinstance and subclassing must continue to work.
         self._dispatches = callable(self._function) and not isinstance(self._function, type)
         if self._dispatches:
-            dispatch, cell = _dispatcher(self, self._function)
+            dispatch, cell = dispatching(self._function)
+            for name in () if isinstance(self._function, _PLAIN_FUNCTIONS) else dir(self._function):
+                # For example `cache_clear` of a cached function.
+                if not name.startswith("__") and not hasattr(dispatch, name):
+                    setattr(dispatch, name, getattr(self._function, name))
+            setattr(dispatch, _SITE_MARKER, self)
             self.set_dispatcher(self._rebuild(dispatch), cell)
         else:
             self.installed = MISSING
@@ -118,10 +123,18 @@ class PatchedSite(_native.PatchSite):
         self.remove(layer, composed)
         if not is_intact:
             raise _replaced_meanwhile(layer.fault_name, self, "taken off")
-        if not left:
-            self._restore()
-        elif not self._dispatches:
-            self._store(stored, layer.fault_name)
+        if left:
+            if not self._dispatches:
+                self._store(stored, layer.fault_name)
+            return
+        if self.is_own:
+            setattr(self.owner, self.attribute, self.original)
+        else:
+            delattr(self.owner, self.attribute)
+        if isinstance(self.owner, ModuleType) and self.marked is not _native.modules_mark():
+            # A module that ran `from m import f` while the fault was active got the dispatcher.
+            for module, name in _native.module_bindings([self.installed]):
+                setattr(module, name, self.original)
 
     def make(self, layer: Layer) -> None:
         """Call the wrapper of ``layer`` for a switch to come. Raises FaultError when that fails."""
@@ -168,31 +181,11 @@ class PatchedSite(_native.PatchSite):
             ) from error
         self.installed = value
 
-    def _restore(self) -> None:
-        if self.is_own:
-            setattr(self.owner, self.attribute, self.original)
-        else:
-            delattr(self.owner, self.attribute)
-        if isinstance(self.owner, ModuleType) and self.marked is not _native.modules_mark():
-            # A module that ran `from m import f` while the fault was active got the dispatcher.
-            for module, name in _native.module_bindings([self.installed]):
-                setattr(module, name, self.original)
-
 
 # The sites with layers on them.
 _sites: dict[tuple[int, str], PatchedSite] = {}
 # All that some plan holds, so that faults on one attribute share what they have made.
 _known_sites: WeakValueDictionary[tuple[int, str], PatchedSite] = WeakValueDictionary()
-
-
-def _dispatcher(site: PatchedSite, function: Any) -> tuple[Any, CellType]:
-    dispatch, cell = dispatching(function)
-    for name in () if isinstance(function, _PLAIN_FUNCTIONS) else dir(function):
-        # For example `cache_clear` of a cached function.
-        if not name.startswith("__") and not hasattr(dispatch, name):
-            setattr(dispatch, name, getattr(function, name))
-    setattr(dispatch, _SITE_MARKER, site)
-    return dispatch, cell
 
 
 def _without_dispatcher(stored: Any) -> Any:
@@ -241,17 +234,14 @@ def _bindings_to_patch(owner: Any, attribute: str, original: Any) -> list[tuple[
         return []
     # The function itself, and its stand-ins while a fault is on.
     forms = [original, *(site.installed for site in _sites.values() if site.original is original)]
-    return [
-        (module, name)
-        for module, name in _native.module_bindings(forms)
-        if (module is not owner or name != attribute) and _may_patch(module.__name__, owner.__name__)
-    ]
-
-
-def _may_patch(module_name: str, owner_name: str) -> bool:
-    if _package(module_name) == "<stdlib>" or _package(module_name) in _MACHINERY:
-        return module_name.partition(".")[0] == owner_name.partition(".")[0]
-    return True
+    found = []
+    for module, name in _native.module_bindings(forms):
+        package = _package(module.__name__)
+        is_foreign = package == "<stdlib>" or package in _MACHINERY
+        is_near = module.__name__.partition(".")[0] == owner.__name__.partition(".")[0]
+        if (module is not owner or name != attribute) and (is_near or not is_foreign):
+            found.append((module, name))
+    return found
 
 
 def _original(owner: Any, attribute: str) -> Any:
@@ -317,20 +307,17 @@ class TargetPath:
         return steps
 
     def _no_attribute(self, owner: Any, place: str, name: str) -> UnresolvedTargetError:
-        close = get_close_matches(name, _names_in(owner), n=1)
+        # For an object the names of its class, which are safe to read.
+        names = dir(owner if isinstance(owner, ModuleType | type) else type(owner))
+        if isinstance(owner, ModuleType):
+            names += [module.name for module in pkgutil.iter_modules(getattr(owner, "__path__", []))]
+        close = get_close_matches(name, names, n=1)
         rest = self._parts[place.count(".") + 2 :]
         return UnresolvedTargetError(
             f"`{place}` has no attribute {name!r}",
             lasts=isinstance(owner, ModuleType | type),
             meant=".".join([place, close[0], *rest]) if close else "",
         )
-
-
-def _names_in(owner: Any) -> list[str]:
-    """Return the names in a module, a package or a class; for an object those of its class, which are safe to read."""
-    names = dir(owner if isinstance(owner, ModuleType | type) else type(owner))
-    modules = pkgutil.iter_modules(getattr(owner, "__path__", [])) if isinstance(owner, ModuleType) else []
-    return [*names, *(module.name for module in modules)]
 
 
 def _longest_module(parts: list[str]) -> str:
