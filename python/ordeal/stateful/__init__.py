@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from hypothesis.stateful import Bundle, consumes, multiple, precondition
 
-from ordeal.stateful.rules import initialize, rule, strategy
-from ordeal.stateful.sampled import invariant
+from ordeal.stateful.rules import initialize, invariant, rule, strategy
 from ordeal.stateful.test_case import GenericStateMachine, RuleBasedStateMachine, run_state_machine_as_test
 
 __all__ = [

@@ -1,7 +1,8 @@
-"""Rules whose arguments may be given by their types, and that may have a weight: ``@rule(x=int, weight=10)``."""
+"""Rules with types as arguments and with a weight, ``@rule(x=int, weight=10)``, and invariants that are sampled."""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any, get_origin
 
@@ -9,6 +10,8 @@ import hypothesis.stateful
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle
 
+from ordeal._hypothesis.markers import SAMPLED_MARKER
+from ordeal.buggify import sample
 from ordeal.errors import MachineError
 from ordeal.swarm.weights import BASE_MAX, WEIGHT_MARKER
 
@@ -46,6 +49,31 @@ def initialize[Function: Callable[..., Any]](
     ``target``, ``targets``, other arguments and errors are as for ``rule``.
     """
     return _decorator(hypothesis.stateful.initialize, targets, target, arguments)
+
+
+def invariant[Function: Callable[..., Any]](
+    *, check_during_init: bool = False, sampled: bool = False
+) -> Callable[[Function], Function]:
+    """Make a method an invariant. ``check_during_init`` is as for Hypothesis' ``invariant``.
+
+    With ``sampled``, it is checked before the first step, at the end of the run, and after one step in eight. Which
+    steps these are is drawn with the other choices of a run, so that it replays. Hypothesis alone checks the first
+    and the last state of a ``ChaosTest`` alone.
+    """
+    decorate: Callable[[Any], Any] = hypothesis.stateful.invariant(check_during_init=check_during_init)
+    if not sampled:
+        return decorate
+
+    def decorate_sampled(function: Any) -> Any:
+        @functools.wraps(function)
+        def sampled_invariant(self: Any) -> Any:
+            # Of the steps between the first check and the last one, one in eight is checked.
+            return function(self) if sample(0.125) else None
+
+        setattr(sampled_invariant, SAMPLED_MARKER, function)
+        return decorate(sampled_invariant)
+
+    return decorate_sampled
 
 
 def strategy(given: Any) -> st.SearchStrategy[Any]:

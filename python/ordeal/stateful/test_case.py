@@ -52,7 +52,17 @@ class MutableSettings(settings):
         if name.startswith("_"):
             super().__setattr__(name, value)
         elif name == _TIMEOUT:
-            vars(self)[_TIMEOUT] = _checked_timeout(value)
+            if isinstance(value, bool) or not isinstance(value, int | float) or math.isnan(value):
+                raise ConfigError(
+                    f"timeout is {value!r}, which is not a number of seconds", hint="write `settings.timeout = 60`"
+                )
+            warnings.warn(
+                "settings.timeout is not a setting of Hypothesis any more; here no new example begins once the time is "
+                "up. Set max_examples instead, or explore for a time: Explorer(...).run(max_time=60)",
+                DeprecationWarning,
+                stacklevel=2,  # the line of the assignment
+            )
+            vars(self)[_TIMEOUT] = float(value)
         elif name not in _names():
             close = get_close_matches(name, [*_names(), _TIMEOUT], n=1)
             known = ", ".join(f"`{each}`" for each in _names())
@@ -74,21 +84,6 @@ def _names() -> list[str]:
     return [name for name in inspect.signature(settings).parameters if name != "parent"]
 
 
-def _checked_timeout(value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or math.isnan(value):
-        raise ConfigError(
-            f"timeout is {value!r}, which is not a number of seconds", hint="write `settings.timeout = 60`"
-        )
-    warnings.warn(
-        "settings.timeout is not a setting of Hypothesis any more; here no new example begins once the time is up. "
-        "Set max_examples instead, or explore for a time: Explorer(...).run(max_time=60)",
-        DeprecationWarning,
-        # The line of the assignment, above __setattr__.
-        stacklevel=3,
-    )
-    return float(value)
-
-
 class TestCaseOfMachine:
     """The attribute ``TestCase`` of machines: a separate class for each, made on first use."""
 
@@ -104,16 +99,8 @@ class RuleBasedStateMachine(hypothesis.stateful.RuleBasedStateMachine):
     TestCase = TestCaseOfMachine()
 
 
-_test_cases: dict[type, type[Any]] = {}
-
-
+@functools.cache
 def _test_case(cls: type[RuleBasedStateMachine]) -> type[Any]:
-    if cls not in _test_cases:
-        _test_cases[cls] = _new_test_case(cls)
-    return _test_cases[cls]
-
-
-def _new_test_case(cls: type[RuleBasedStateMachine]) -> type[Any]:
     hypothesis_case: Any = super(RuleBasedStateMachine, cls).TestCase
 
     class RuleMachineTestCase(hypothesis_case):  # type: ignore[misc]
@@ -336,7 +323,16 @@ class GenericRunner(RuleBasedStateMachine):
             MachineError: ``steps()`` returned no strategy.
         """
         if self._offered is None:
-            self._offered = _checked_steps(self.machine.steps(), self.generic_class)
+            offered: object = self.machine.steps()
+            if not isinstance(offered, st.SearchStrategy):
+                hint = EXAMPLE
+                if offered is None:
+                    hint += "; where no step is left, `return st.nothing()`"
+                elif isinstance(offered, list | tuple):
+                    hint += "; one of several values is `st.sampled_from(values)`"
+                name = self.generic_class.__name__
+                raise MachineError(f"{name}.steps() returned {offered!r}, which is not a strategy", hint=hint)
+            self._offered = offered
         return self._offered
 
     # The only rule: a second one, for the end, would keep Hypothesis from shrinking to the fewest steps.
@@ -361,16 +357,13 @@ def rule_machine_class(cls: type[GenericStateMachine]) -> type[GenericRunner]:
     if cls not in _runners:
         body: dict[str, Any] = {name: vars(cls)[name] for name in _IDENTITY if name in vars(cls)}
         if cls.check_invariants is not GenericStateMachine.check_invariants:
-            body["_machine_invariants"] = _machine_invariants()
+
+            def check_invariants(self: GenericRunner) -> None:
+                self.machine.check_invariants()
+
+            body["_machine_invariants"] = invariant()(check_invariants)
         _runners[cls] = type(cls.__name__, (GenericRunner,), {**body, "generic_class": cls})
     return _runners[cls]
-
-
-def _machine_invariants() -> Callable[..., Any]:
-    def check_invariants(self: GenericRunner) -> None:
-        self.machine.check_invariants()
-
-    return invariant()(check_invariants)
 
 
 _usable: set[type[GenericStateMachine]] = set()
@@ -397,19 +390,3 @@ def check_generic_class(cls: type[GenericStateMachine]) -> None:
                 hint="write a plain `def`, or a ChaosTest, whose rules may be coroutines",
             )
     _usable.add(cls)
-
-
-def _checked_steps(offered: object, cls: type[GenericStateMachine]) -> st.SearchStrategy[Any]:
-    if isinstance(offered, st.SearchStrategy):
-        return offered
-    raise MachineError(
-        f"{cls.__name__}.steps() returned {offered!r}, which is not a strategy", hint=EXAMPLE + _hint_for(offered)
-    )
-
-
-def _hint_for(offered: object) -> str:
-    if offered is None:
-        return "; where no step is left, `return st.nothing()`"
-    if isinstance(offered, list | tuple):
-        return "; one of several values is `st.sampled_from(values)`"
-    return ""
