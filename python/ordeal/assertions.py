@@ -207,8 +207,14 @@ def sometimes(
     __tracebackhide__ = True
     if attempts is None:
         passed = bool(condition() if callable(condition) else condition)
+    elif attempts < 1:
+        raise PropertyError(f"attempts is {attempts!r}", hint="write a whole number, 1 or more")
+    elif not callable(condition):
+        raise PropertyError(
+            "attempts needs a condition that can be asked again", hint="write for example `lambda: queue.empty()`"
+        )
     else:
-        passed = _poll(condition, attempts)
+        passed = any(bool(condition()) for _ in range(attempts))
     _record("sometimes", name, passed, operation, fault, None, "" if passed else _text_of(details))
     if attempts is not None and not passed:
         raise AssertionError(f"sometimes: never true in {attempts} attempts: {name}")
@@ -388,16 +394,6 @@ def _distance(left: Any, right: Any) -> float | None:
     except (TypeError, ValueError, ArithmeticError):
         return None
     return None if math.isnan(distance) else distance
-
-
-def _poll(condition: Condition, attempts: int) -> bool:
-    if attempts < 1:
-        raise PropertyError(f"attempts is {attempts!r}", hint="write a whole number, 1 or more")
-    if not callable(condition):
-        raise PropertyError(
-            "attempts needs a condition that can be asked again", hint="write for example `lambda: queue.empty()`"
-        )
-    return any(bool(condition()) for _ in range(attempts))
 
 
 def _text_of(details: dict[str, object]) -> str:

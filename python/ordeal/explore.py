@@ -7,6 +7,7 @@ import os
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
@@ -31,9 +32,7 @@ from ordeal.result import ExplorationResult, Failure, ProgressSnapshot
 from ordeal.swarm.weights import distribution_of
 
 if TYPE_CHECKING:
-    from ordeal._engine.parallel.fleet.fleet import FleetOutcome
-    from ordeal._engine.parallel.fleet.plan import FleetPlan
-    from ordeal._engine.parallel.store_client import StoreOptions
+    pass
 
 __all__ = ["ExplorationResult", "Explorer", "Failure", "Fleet", "ProgressSnapshot", "Tuning"]
 
@@ -251,17 +250,24 @@ class Explorer:
         from ordeal._engine.parallel.sync import Sharing
         from ordeal._engine.parallel.worker_pool import WorkerOptions
 
+        store_options = None
+        if options.store is not None:
+            from ordeal._engine.parallel.store_client import StoreOptions
+
+            store_options = StoreOptions(options.store, self._namespace())
         worker_options = WorkerOptions(
             workers=workers,
             sharing=Sharing(edges=options.share_edges, checkpoints=options.share_checkpoints),
             memory=options.max_memory * MEBIBYTE,
-            store_options=self._store_options(),
+            store_options=store_options,
         )
         return explore_in_processes(settings, self._driver, self.targets, worker_options)
 
     def _explored_by_fleet(self, options: ExplorationOptions, progress: Progress | None) -> ExplorationResult:
         """Have a fleet explore, and confirm here what it found."""
+        from ordeal._engine.parallel.fleet.board import when_back
         from ordeal._engine.parallel.fleet.fleet import RunningFleet, fleet_result
+        from ordeal._engine.parallel.fleet.home import BACK_SECONDS, brought_home
         from ordeal._engine.parallel.fleet.plan import make_plan
         from ordeal._engine.parallel.store_client import digest_of
 
@@ -271,27 +277,18 @@ class Explorer:
             corpus = SeedCorpus(options.corpus_dir or folder)
             seeds = set(map(str, corpus.paths_of(plan.task.test_class)))
             outcome = RunningFleet(plan, progress, code=digest_of(namespace)).run()
-            wrong, edges = self._brought_home(plan, namespace, corpus, outcome)
+            bring = partial(brought_home, plan.store, namespace, plan.task.test_class, corpus)
+            wrong, edges = list[str](), 0
+            try:
+                wrong, edges = when_back(bring, ANSWER_SECONDS if outcome.interrupted else BACK_SECONDS)
+            except StoreError as error:
+                why = f"What members found is still in the store: {error.message.rstrip('.')}."
+                outcome.notes.append(f"{why} `ordeal seeds pull` takes it home.")
             # The seeds are what counts; a search runs at least once.
             here = options.replaced(on=None, store=None, workers=1, isolate=True, corpus_dir=corpus.folder, max_runs=1)
             result = Explorer.of(self.test_class, here).explore(progress)
         kept = self.options.corpus_dir is not None
         return fleet_result(result, outcome, edges, wrong, kept=kept, seeds=seeds)
-
-    def _brought_home(
-        self, plan: FleetPlan, namespace: str, corpus: SeedCorpus, outcome: FleetOutcome
-    ) -> tuple[list[str], int]:
-        """Save what members found, and return what was refused, and how many edges they reached."""
-        from ordeal._engine.parallel.fleet.board import when_back
-        from ordeal._engine.parallel.fleet.home import BACK_SECONDS, brought_home
-
-        seconds = ANSWER_SECONDS if outcome.interrupted else BACK_SECONDS
-        try:
-            return when_back(lambda: brought_home(plan.store, namespace, plan.task.test_class, corpus), seconds)
-        except StoreError as error:
-            why = error.message.rstrip(".")
-            outcome.notes.append(f"What members found is still in the store: {why}. `ordeal seeds pull` takes it home.")
-            return [], 0
 
     def _explored_here(self, settings: Settings, threads: list[str]) -> ExplorationResult:
         """Explore in this process, because ``threads`` would not survive in forked ones.
@@ -329,13 +326,6 @@ class Explorer:
             yield
         finally:
             _of_process.release()
-
-    def _store_options(self) -> StoreOptions | None:
-        if self.options.store is None:
-            return None
-        from ordeal._engine.parallel.store_client import StoreOptions
-
-        return StoreOptions(self.options.store, self._namespace())
 
     def _namespace(self) -> str:
         """Return the namespace of a store in which this exploration shares: the same code, explored in the same way."""

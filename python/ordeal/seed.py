@@ -60,8 +60,17 @@ def current() -> int:
     """
     with _session.lock:
         _session.asked = True
-        if _session.seed is None:
-            _session.seed = _from_environment()
+        if _session.seed is not None:
+            return _session.seed
+        name, value = environment() or ("", FRESH)
+        if value == FRESH:
+            _session.seed = fresh()
+            print(f"ordeal seed: {_session.seed:#x} (replay with ORDEAL_SEED={_session.seed:#x})", file=sys.stderr)
+        else:
+            try:
+                _session.seed = parse(value)
+            except ConfigError as error:
+                raise wrong_variable(name, error) from None
         return _session.seed
 
 
@@ -142,18 +151,6 @@ def wrong_variable(name: str, error: ConfigError) -> ConfigError:
     # Only the first is named after ordeal. If another has a different meaning for the user, the first overrides it.
     way_out = f"; where {name} is not meant for ordeal, set {first}={FRESH}" if name in others else ""
     return ConfigError(f"the environment variable {name}: {error.message}", hint=f"{error.hint}{way_out}")
-
-
-def _from_environment() -> int:
-    name, value = environment() or ("", FRESH)
-    if value == FRESH:
-        seed = fresh()
-        print(f"ordeal seed: {seed:#x} (replay with ORDEAL_SEED={seed:#x})", file=sys.stderr)
-        return seed
-    try:
-        return parse(value)
-    except ConfigError as error:
-        raise wrong_variable(name, error) from None
 
 
 def _shown(text: str) -> str:

@@ -53,7 +53,8 @@ def corrupted_bytes(min_size: int = 0, max_size: int = 1024) -> SearchStrategy[b
     Raises ConfigError when the sizes are not whole numbers from 0, in this order.
     """
     _check_sizes("corrupted_bytes", min_size, max_size)
-    piece = st.one_of(st.binary(max_size=8), st.sampled_from(_BROKEN), _damaged())
+    damaged = st.builds(_damage, st.sampled_from(_WELL_FORMED), st.integers(0, 255), st.integers(0, 7), st.booleans())
+    piece = st.one_of(st.binary(max_size=8), st.sampled_from(_BROKEN), damaged)
     pieces = st.lists(piece, max_size=4).map(b"".join)
     return st.builds(
         _fitted, pieces, st.binary(min_size=min_size, max_size=max_size), *map(st.just, (min_size, max_size))
@@ -122,10 +123,6 @@ def catalog() -> list[dict[str, str]]:
         for name in __all__
         if name != "catalog"
     ]
-
-
-def _damaged() -> SearchStrategy[bytes]:
-    return st.builds(_damage, st.sampled_from(_WELL_FORMED), st.integers(0, 255), st.integers(0, 7), st.booleans())
 
 
 def _damage(data: bytes, at: int, bit: int, cut: bool) -> bytes:

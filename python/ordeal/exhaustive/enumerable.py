@@ -207,35 +207,26 @@ def make_enumerable(run: RunContext, source: EnumerableSource) -> None:
         if run.length > LENGTH_MAX:
             raise_infinite("more choices than a run can hold")
         kind, parts = describe_strategy(strategy)
-        _check_finite(kind, parts)
+        # The other collections hold each value once, so they end with the values.
+        if kind == "ListStrategy" and parts["max_size"] == math.inf:
+            raise_infinite("a collection of any size")
+        if kind == "RecursiveStrategy":
+            raise_infinite("recursive()")
         before, source.draws_number = source.draws_number, kind == "IntegersStrategy"
         try:
             if kind == "SampledFromStrategy" and parts["transformations"]:
                 element = draw(sampled_from(parts["elements"]), *arguments, **keywords)
-                return _transformed(element, parts["transformations"])
+                for name, function, *_ in parts["transformations"]:
+                    if name == "map":
+                        element = function(element)
+                    elif not function(element):
+                        raise UnsatisfiedAssumption  # where Hypothesis would try other elements
+                return element
             return draw(strategy, *arguments, **keywords)
         finally:
             source.draws_number = before
 
     run.draw_by(draw_finite)
-
-
-def _check_finite(kind: str, parts: dict[str, Any]) -> None:
-    # The other collections hold each value once, so they end with the values.
-    if kind == "ListStrategy" and parts["max_size"] == math.inf:
-        raise_infinite("a collection of any size")
-    if kind == "RecursiveStrategy":
-        raise_infinite("recursive()")
-
-
-def _transformed(element: Any, transformations: tuple[tuple[Any, ...], ...]) -> Any:
-    """Apply ``map`` and ``filter`` to the element; where a filter rejects it, Hypothesis would try others."""
-    for name, function, *_ in transformations:
-        if name == "map":
-            element = function(element)
-        elif not function(element):
-            raise UnsatisfiedAssumption
-    return element
 
 
 def raise_infinite(what: str) -> NoReturn:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any, NoReturn, cast, overload
 
 from hypothesis.errors import UnsatisfiedAssumption
@@ -58,7 +58,7 @@ class Gen(_native.Choices):
         NonDeterministicGeneration: a case made other choices than an earlier one with the same beginning.
     """
 
-    __slots__ = ("_case", "_drops", "_limit", "_odometer", "_replayed", "_run", "_source")
+    __slots__ = ("_case", "_drops", "_limit", "_odometer", "_plain", "_replayed", "_run", "_source")
 
     def __init__(self, *, limit: int = LIMIT) -> None:
         if type(limit) is not int or not 1 <= limit <= COUNT_MAX:
@@ -69,6 +69,7 @@ class Gen(_native.Choices):
         self._replayed: list[int] | None = None
         self._drops = False  # a case may be dropped in its middle, because it is a function
         self._source = EnumerableSource(self.index)
+        self._plain: Any = SimpleNamespace(source=self._source)  # what a draw without Hypothesis needs of a run
         super().__init__(self._odometer)
 
     @classmethod
@@ -112,7 +113,7 @@ class Gen(_native.Choices):
         draw, filters = compile_draw(strategy)
         self._odometer.speak_for(self._odometer.site(1))
         try:
-            return cast(Value, self._draw_valid(strategy, draw) if filters else draw(cast(RunContext, self._plain)))
+            return cast(Value, self._draw_valid(strategy, draw) if filters else draw(self._plain))
         except InfiniteStrategyError as error:
             shown = one_line(repr(strategy))
             raise InfiniteStrategyError(f"{shown} is not finite: {error.message}", hint=error.hint) from None
@@ -164,10 +165,6 @@ class Gen(_native.Choices):
                 if not self._odometer.retry(begin):
                     return False, None
 
-    @property
-    def _plain(self) -> _Plain:
-        return _Plain(self._source)
-
     # -- reports of the compiled part ----------------------------------------------------------------------------------
     # Errors raised here are shown at the line of the test.
 
@@ -186,7 +183,7 @@ class Gen(_native.Choices):
                 hint=f"raise the limit (`limit={10 * self._limit}`), or choose among less",
             )
         if turn == FEWER:
-            raise _changed(
+            self._changed(
                 f"the case ended after {odometer.position} choices, where one with the same beginning made more",
                 odometer.missing_site,
                 None,
@@ -208,27 +205,17 @@ class Gen(_native.Choices):
 
     def _changed(self, message: str, first: tuple[str, int] | None, now: tuple[str, int] | None) -> NoReturn:
         __tracebackhide__ = True
-        raise _changed(message, first, now)
+        places = [f"{when} in {place[0]}:{place[1]}" for when, place in (("first", first), ("now", now)) if place]
+        where = f" ({', '.join(places)})" if places else ""
+        raise NonDeterministicGeneration(
+            f"{message}{where}",
+            hint="a case must be decided by its choices alone: not by time, chance, hash order or what earlier cases "
+            "left",
+        )
 
     def _misfits(self, message: str) -> NoReturn:
         __tracebackhide__ = True
         raise GenerationError(message, hint="the test has changed since the path was recorded: run all cases again")
-
-
-@dataclass(frozen=True, slots=True)
-class _Plain:
-    """What a draw without Hypothesis needs of a run."""
-
-    source: EnumerableSource
-
-
-def _changed(message: str, first: tuple[str, int] | None, now: tuple[str, int] | None) -> NonDeterministicGeneration:
-    places = [f"{when} in {place[0]}:{place[1]}" for when, place in (("first", first), ("now", now)) if place]
-    where = f" ({', '.join(places)})" if places else ""
-    return NonDeterministicGeneration(
-        f"{message}{where}",
-        hint="a case must be decided by its choices alone: not by time, chance, hash order or what earlier cases left",
-    )
 
 
 def _checked_path(path: object) -> list[int]:
@@ -271,21 +258,20 @@ def exhaustive_test(
         GenerationError: an argument cannot be used, or the function takes no ``g``.
     """
 
+    def make() -> Gen:
+        gen = Gen(limit=limit)
+        if path is not None:
+            gen._replayed = _checked_path(path)
+        gen._drops = True
+        return gen
+
     def decorate(function: Callable[..., object]) -> Callable[..., None]:
-        return _all_cases(function, lambda: _make_gen(limit, path))
+        return _all_cases(function, make)
 
     return decorate if function is None else decorate(function)
 
 
 test = exhaustive_test
-
-
-def _make_gen(limit: int, path: Sequence[int] | None) -> Gen:
-    gen = Gen(limit=limit)
-    if path is not None:
-        gen._replayed = _checked_path(path)
-    gen._drops = True
-    return gen
 
 
 def _all_cases(function: Callable[..., object], make: Callable[[], Gen]) -> Callable[..., None]:
@@ -297,30 +283,24 @@ def _all_cases(function: Callable[..., object], make: Callable[[], Gen]) -> Call
     def run_all_cases(*arguments: Any, **fixtures: Any) -> None:
         __tracebackhide__ = True
         request = fixtures.get("request") if wants_request else fixtures.pop("request", None)
-        _run_cases(make(), request, functools.partial(function, *arguments, **fixtures))
+        gen, total = make(), None
+        try:
+            for g in gen:
+                try:
+                    function(*arguments, g=g, **fixtures)
+                except UnsatisfiedAssumption:
+                    g._odometer.drop()
+            total = gen.cases
+        finally:
+            report_cases(request, gen.cases, total)
+        if not gen.cases and gen.rejected:
+            rejected = f"all {gen.rejected:,} cases were rejected, so nothing was tested"
+            raise GenerationError(rejected, hint="check what `g.assume` asks for")
 
     request = inspect.Parameter("request", inspect.Parameter.KEYWORD_ONLY)
     parameters = [*signature.parameters.values(), *([] if wants_request else [request])]
     run_all_cases.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
     return run_all_cases
-
-
-def _run_cases(gen: Gen, request: Any, case: Callable[..., object]) -> None:
-    __tracebackhide__ = True
-    total = None
-    try:
-        for g in gen:
-            try:
-                case(g=g)
-            except UnsatisfiedAssumption:
-                g._odometer.drop()
-        total = gen.cases
-    finally:
-        report_cases(request, gen.cases, total)
-    if not gen.cases and gen.rejected:
-        raise GenerationError(
-            f"all {gen.rejected:,} cases were rejected, so nothing was tested", hint="check what `g.assume` asks for"
-        )
 
 
 def _signature_without_g(function: Callable[..., object]) -> inspect.Signature:

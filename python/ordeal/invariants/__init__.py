@@ -46,13 +46,13 @@ def catalog() -> list[dict[str, str]]:
 
     ``name``, ``qualname``, ``signature`` (empty for those ready to use), first line of ``doc``.
     """
-    return [_entry(name) for name in __all__ if name not in _NOT_INVARIANTS]
-
-
-def _entry(name: str) -> dict[str, str]:
-    entry = {"name": name, "qualname": f"{__name__}.{name}"}
-    if name in _READY:
-        return {**entry, "signature": "", "doc": _READY[name]}
-    factory = globals()[name]
-    doc = (inspect.getdoc(factory) or "").partition("\n")[0]
-    return {**entry, "signature": str(inspect.signature(factory)), "doc": doc}
+    rows = []
+    for name in __all__:
+        if name in _NOT_INVARIANTS:
+            continue
+        signature, doc = "", _READY.get(name)
+        if doc is None:
+            factory = globals()[name]
+            signature, doc = str(inspect.signature(factory)), (inspect.getdoc(factory) or "").partition("\n")[0]
+        rows.append({"name": name, "qualname": f"{__name__}.{name}", "signature": signature, "doc": doc})
+    return rows

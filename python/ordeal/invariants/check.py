@@ -46,7 +46,14 @@ class Invariant:
     def __call__(self, value: Any) -> None:
         """Check ``value``. Raises AssertionError where the invariant does not hold."""
         for part in self._parts():
-            part._require(value)
+            try:
+                verdict = part.check(value)
+            except AssertionError as error:
+                raise AssertionError(part._violation(str(error) or shown(value))) from error
+            if isinstance(verdict, str):
+                raise AssertionError(part._violation(verdict))
+            if verdict is not None and not verdict:
+                raise AssertionError(part._violation(shown(value)))
 
     def __and__(self, other: Invariant) -> Invariant:
         """Return the invariant that both hold; the message names the one that does not."""
@@ -56,16 +63,6 @@ class Invariant:
 
     def _parts(self) -> tuple[Invariant, ...]:
         return (self,)
-
-    def _require(self, value: Any) -> None:
-        try:
-            verdict = self.check(value)
-        except AssertionError as error:
-            raise AssertionError(self._violation(str(error) or shown(value))) from error
-        if isinstance(verdict, str):
-            raise AssertionError(self._violation(verdict))
-        if verdict is not None and not verdict:
-            raise AssertionError(self._violation(shown(value)))
 
     def _violation(self, reason: str) -> str:
         return f"Invariant {self.name!r} violated: {reason}"

@@ -74,21 +74,15 @@ class _SeenItems:
 
     def place(self, mark: Any, at: int) -> int | None:
         """Where an equal mark was seen before, or None; then this one is at ``at``."""
-        if not _is_hashable(mark):
+        try:
+            dict.fromkeys([mark])  # asks for its hash
+        except TypeError:
             earlier = next((place for other, place in self._compared if other == mark), None)
             if earlier is None:
                 self._compared.append((mark, at))
             return earlier
         earlier = self._hashed.setdefault(mark, at)
         return None if earlier == at else earlier
-
-
-def _is_hashable(mark: Any) -> bool:
-    try:
-        dict.fromkeys([mark])
-    except TypeError:
-        return False
-    return True
 
 
 def _items(value: Any) -> Iterable[Any]:

@@ -29,8 +29,10 @@ def _every(name: str, complaint: Complaint, array_holds: Callable[[Any, Any], bo
     """Return an invariant: no number has a ``complaint``. ``array_holds(numpy, array)`` is a quicker way to know it."""
 
     def check(value: Any) -> str | None:
-        array = _numeric_array(value)
-        if array is not None and array_holds(sys.modules["numpy"], array):
+        array = value.to_numpy() if hasattr(value, "to_numpy") else value
+        numpy = sys.modules.get("numpy")  # there is no array unless the program has imported it
+        is_array = numpy is not None and isinstance(array, numpy.ndarray) and array.dtype.kind in "biufc"
+        if is_array and array_holds(numpy, array):
             return None
         for path, number in _numbers(value):
             said = complaint(number)
@@ -87,7 +89,14 @@ def _statistic(what: str, lo: float, hi: float, compute: Callable[[list[float]],
     _check_bounds(f"{what}_bounded", lo, hi)
 
     def check(value: Any) -> str | None:
-        numbers = [_real(path, number) for path, number in _numbers(value)]
+        numbers = list[float]()
+        for path, number in _numbers(value):
+            if isinstance(number, complex):
+                raise AssertionError(f"value{path} is {number!r}, which is not a real number")
+            try:
+                numbers.append(float(number))
+            except OverflowError:
+                numbers.append(math.inf if number > 0 else -math.inf)
         if not numbers:
             return f"{shown(value)} has no numbers, so it has no {what}"
         result = compute(numbers)
@@ -132,28 +141,6 @@ def _numbers(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
             yield from _numbers(item, f"{path}[{at}]")
     else:
         raise AssertionError(f"value{path} is {shown(value)}, of type {type(value).__name__}, which is not a number")
-
-
-def _numeric_array(value: Any) -> Any:
-    """``value`` when it is an array of numbers, or a frame or series of such; else None.
-
-    There is none unless the program has imported numpy.
-    """
-    numpy = sys.modules.get("numpy")
-    if hasattr(value, "to_numpy"):
-        value = value.to_numpy()
-    if numpy is None or not isinstance(value, numpy.ndarray) or value.dtype.kind not in "biufc":
-        return None
-    return value
-
-
-def _real(path: str, number: Any) -> float:
-    if isinstance(number, complex):
-        raise AssertionError(f"value{path} is {number!r}, which is not a real number")
-    try:
-        return float(number)
-    except OverflowError:
-        return math.inf if number > 0 else -math.inf
 
 
 def _outside(number: Any, lo: float, hi: float) -> str | None:

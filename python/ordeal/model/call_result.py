@@ -127,7 +127,11 @@ def same(ours: Any, theirs: Any) -> bool:
     if _are(dict, ours, theirs):
         return ours.keys() == theirs.keys() and all(same(item, theirs[key]) for key, item in ours.items())
     if hasattr(ours, "__array__") or hasattr(theirs, "__array__"):
-        return _same_arrays(ours, theirs)
+        # Numpy's own numbers are arrays without an extent, and compared like Python's.
+        if (_shape(ours) or ()) != (_shape(theirs) or ()):
+            return False
+        equal = (ours == theirs) | ((ours != ours) & (theirs != theirs))
+        return bool(equal.__array__().all() if hasattr(equal, "__array__") else equal)
     return bool(ours == theirs) or bool(ours != ours and theirs != theirs)
 
 
@@ -149,14 +153,6 @@ def _is_truth(value: Any) -> bool:
     return isinstance(value, bool) or (_shape(value) == () and getattr(value.dtype, "kind", "") == "b")
 
 
-def _same_arrays(ours: Any, theirs: Any) -> bool:
-    """Compare arrays; also numpy's own numbers, which are arrays without an extent, like Python's."""
-    if (_shape(ours) or ()) != (_shape(theirs) or ()):
-        return False
-    equal = (ours == theirs) | ((ours != ours) & (theirs != theirs))
-    return bool(equal.__array__().all() if hasattr(equal, "__array__") else equal)
-
-
 def _shape(value: Any) -> Any:
     """Return the extent of an array; None for anything else."""
     return value.shape if hasattr(value, "__array__") and hasattr(value, "dtype") else None
@@ -174,35 +170,26 @@ class Sides:
         """Return lines that say in which places two collections differ, or nothing."""
         lines: list[str] = []
         if isinstance(one, Mapping) and isinstance(other, Mapping):
-            lines = self._mapping_differences(one, other)
+            for key in dict.fromkeys((*one, *other)):
+                if key not in other:
+                    lines.append(f"[{shown(key)}]: only {self.ours} has it, {shown(one[key])}")
+                elif key not in one:
+                    lines.append(f"[{shown(key)}]: only {self.theirs} has it, {shown(other[key])}")
+                elif not same(one[key], other[key]):
+                    lines.append(f"[{shown(key)}]: {shown(one[key])}, {self.within} {shown(other[key])}")
         elif isinstance(one, Sequence) and isinstance(other, Sequence) and not isinstance(one, str | bytes):
-            lines = self._sequence_differences(one, other)
+            if type(one) is not type(other):
+                lines.append(f"a {type(one).__name__}, {self.within} a {type(other).__name__}")
+            if len(one) != len(other):
+                lines.append(f"{len(one)} items, {self.within} {len(other)}")
+            pairs = enumerate(zip(one, other, strict=False))
+            lines += [f"[{at}]: {shown(a)}, {self.within} {shown(b)}" for at, (a, b) in pairs if not same(a, b)]
         elif isinstance(one, set | frozenset) and isinstance(other, set | frozenset):
             lines = [f"only {self.ours} has {shown(item)}" for item in sorted(one - other, key=shown)]
             lines += [f"only {self.theirs} has {shown(item)}" for item in sorted(other - one, key=shown)]
         left = len(lines) - LISTED_MAX
         more = [f"and {left} more"] if left > 0 else []
         return "".join(f"\n  {line}" for line in [*lines[:LISTED_MAX], *more])
-
-    def _mapping_differences(self, one: Mapping[Any, Any], other: Mapping[Any, Any]) -> list[str]:
-        lines = []
-        for key in dict.fromkeys((*one, *other)):
-            if key not in other:
-                lines.append(f"[{shown(key)}]: only {self.ours} has it, {shown(one[key])}")
-            elif key not in one:
-                lines.append(f"[{shown(key)}]: only {self.theirs} has it, {shown(other[key])}")
-            elif not same(one[key], other[key]):
-                lines.append(f"[{shown(key)}]: {shown(one[key])}, {self.within} {shown(other[key])}")
-        return lines
-
-    def _sequence_differences(self, one: Sequence[Any], other: Sequence[Any]) -> list[str]:
-        lines = []
-        if type(one) is not type(other):
-            lines.append(f"a {type(one).__name__}, {self.within} a {type(other).__name__}")
-        if len(one) != len(other):
-            lines.append(f"{len(one)} items, {self.within} {len(other)}")
-        pairs = enumerate(zip(one, other, strict=False))
-        return lines + [f"[{at}]: {shown(a)}, {self.within} {shown(b)}" for at, (a, b) in pairs if not same(a, b)]
 
 
 def agree(

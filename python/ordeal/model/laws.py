@@ -287,7 +287,13 @@ class Undo(Oracle):
     def __init_subclass__(cls, **kwargs: Any) -> None:
         """Raise MachineError if an attribute of the class body cannot be used."""
         super().__init_subclass__(**kwargs)
-        cls._with_result = frozenset(name for name in ("undo", "redo") if _takes_result(cls, name))
+        taking = set[str]()
+        for name in ("undo", "redo"):
+            function = getattr(cls, name, None)
+            is_plain = isinstance(inspect.getattr_static(cls, name, None), staticmethod)
+            if function is not None and takes(function, 1 if is_plain else 2):
+                taking.add(name)
+        cls._with_result = frozenset(taking)
 
     def __init__(self) -> None:
         """Raise MachineError if ``impl`` or ``undo`` is missing."""
@@ -347,9 +353,3 @@ class Undo(Oracle):
         got = self._seen(self.impl)
         if not self.equal(got, wanted):
             raise self._differ(f"after {hook} of {done.name}, not as {when} {done.name}", got, wanted)
-
-
-def _takes_result(cls: type[Undo], name: str) -> bool:
-    function = getattr(cls, name, None)
-    is_plain = isinstance(inspect.getattr_static(cls, name, None), staticmethod)
-    return function is not None and takes(function, 1 if is_plain else 2)

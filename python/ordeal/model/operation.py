@@ -95,8 +95,14 @@ def op(
             return multiple() if self._both_raised and result is None else result
 
         functools.update_wrapper(operation, method)
-        # Hypothesis inspects the parameters: these have no defaults any more.
-        operation.__signature__ = _without_defaults(method)  # type: ignore[attr-defined]
+        # Hypothesis inspects the parameters: a strategy is not a default there.
+        signature = inspect.signature(method)
+        parameters = [
+            p.replace(default=p.empty, kind=p.KEYWORD_ONLY) if isinstance(p.default, st.SearchStrategy) else p
+            for p in signature.parameters.values()
+        ]
+        parameters.sort(key=lambda p: p.kind)
+        operation.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
         setattr(operation, OP_MARKER, True)
         where = {"target": target} if target is not None else {"targets": targets}
         ruled: Any = rule(**where, **strategies)(operation)  # type: ignore[no-untyped-call]
@@ -108,9 +114,23 @@ def op(
 
 
 def _strategies(method: Callable[..., Any], arguments: dict[str, Any]) -> dict[str, Any]:
-    strategies = dict(arguments)
+    strategies, method_name = dict(arguments), method.__qualname__
     _, *parameters = inspect.signature(method).parameters.values()
-    _check_arguments(method, parameters, arguments)
+    for parameter in parameters:
+        if parameter.kind is parameter.POSITIONAL_ONLY:
+            raise MachineError(
+                f"{method_name}: the parameter {parameter.name!r} is positional-only, and rules pass arguments by name",
+                hint="leave the `/` out",
+            )
+    names = [parameter.name for parameter in parameters if parameter.kind not in _OPEN_ENDED]
+    takes_any = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters)
+    for argument, strategy in arguments.items():
+        if argument not in names and not takes_any:
+            known = ", ".join(names) or "none"
+            raise MachineError(f"{method_name} has no parameter {argument!r}", hint=f"it has: {known}")
+        if not isinstance(strategy, st.SearchStrategy):
+            wrong = f"{method_name}: {argument}={strategy!r} is not a strategy"
+            raise MachineError(wrong, hint=f"write {argument}=st.just({strategy!r})")
     for parameter in parameters:
         if parameter.name in strategies or parameter.kind in _OPEN_ENDED:
             continue
@@ -118,41 +138,10 @@ def _strategies(method: Callable[..., Any], arguments: dict[str, Any]) -> dict[s
             strategies[parameter.name] = parameter.default
         elif parameter.default is parameter.empty:
             raise MachineError(
-                f"{method.__qualname__}: the parameter {parameter.name!r} has no strategy",
+                f"{method_name}: the parameter {parameter.name!r} has no strategy",
                 hint=f"write @op({parameter.name}=st.integers()), or the like",
             )
     return strategies
 
 
 _OPEN_ENDED = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-
-
-def _check_arguments(
-    method: Callable[..., Any], parameters: list[inspect.Parameter], arguments: dict[str, Any]
-) -> None:
-    name = method.__qualname__
-    for parameter in parameters:
-        if parameter.kind is parameter.POSITIONAL_ONLY:
-            raise MachineError(
-                f"{name}: the parameter {parameter.name!r} is positional-only, and rules pass arguments by name",
-                hint="leave the `/` out",
-            )
-    names = [parameter.name for parameter in parameters if parameter.kind not in _OPEN_ENDED]
-    takes_any = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters)
-    for argument, strategy in arguments.items():
-        if argument not in names and not takes_any:
-            raise MachineError(f"{name} has no parameter {argument!r}", hint=f"it has: {', '.join(names) or 'none'}")
-        if not isinstance(strategy, st.SearchStrategy):
-            raise MachineError(
-                f"{name}: {argument}={strategy!r} is not a strategy", hint=f"write {argument}=st.just({strategy!r})"
-            )
-
-
-def _without_defaults(method: Callable[..., Any]) -> inspect.Signature:
-    signature = inspect.signature(method)
-    strategic = st.SearchStrategy
-    parameters = [
-        p.replace(default=p.empty, kind=p.KEYWORD_ONLY) if isinstance(p.default, strategic) else p
-        for p in signature.parameters.values()
-    ]
-    return signature.replace(parameters=sorted(parameters, key=lambda p: p.kind))

@@ -83,37 +83,12 @@ def _strategies(test: Test, overrides: dict[str, SearchStrategy[Any]]) -> dict[s
     name = getattr(test, "__qualname__", repr(test))
     if inspect.iscoroutinefunction(test):
         raise ConfigError(f"{name} is a coroutine function", hint="call asyncio.run(...) in a plain test")
-    parameters = _parameters(test)
-    _check_overrides(name, parameters, overrides)
-    hints = _hints(name, test)
-    strategies = {}
-    for parameter in parameters.values():
-        if parameter.name in overrides:
-            strategies[parameter.name] = overrides[parameter.name]
-        elif parameter.name in hints:
-            strategies[parameter.name] = _from_hint(name, parameter.name, hints[parameter.name])
-        elif parameter.default is parameter.empty:
-            raise ConfigError(
-                f"{name}: the parameter {parameter.name!r} has no type hint",
-                hint=f"give it one, or a strategy: @quickcheck({parameter.name}=st.integers())",
-            )
-    if not strategies:
-        raise ConfigError(f"{name} has no parameter to make values for", hint=EXAMPLE)
-    return strategies
-
-
-def _parameters(test: Test) -> dict[str, inspect.Parameter]:
-    """Return the drawn parameters, without the ``self`` of a method; ``*args`` and ``**kwargs`` stay empty."""
     named = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
     parameters = {name: p for name, p in inspect.signature(test).parameters.items() if p.kind in named}
-    first = next(iter(parameters.values()), None)
+    first = next(iter(parameters), "")
     owner = getattr(test, "__qualname__", "").rpartition(".")[0]
-    if first is not None and first.name in {"self", "cls"} and owner and not owner.endswith("<locals>"):
-        del parameters[first.name]
-    return parameters
-
-
-def _check_overrides(name: str, parameters: dict[str, inspect.Parameter], overrides: dict[str, Any]) -> None:
+    if first in {"self", "cls"} and owner and not owner.endswith("<locals>"):
+        del parameters[first]
     for override, strategy in overrides.items():
         if override not in parameters:
             known = ", ".join(parameters) or "none"
@@ -122,23 +97,30 @@ def _check_overrides(name: str, parameters: dict[str, inspect.Parameter], overri
             raise ConfigError(
                 f"{name}: {override}={strategy!r} is not a strategy", hint=f"write {override}=st.just({strategy!r})"
             )
-
-
-def _hints(name: str, test: Test) -> dict[str, Any]:
     try:
-        return get_type_hints(test, include_extras=True)
+        hints = get_type_hints(test, include_extras=True)
     except NameError as error:
         raise ConfigError(f"{name}: a type hint cannot be read: {error}", hint="import what it names") from error
-
-
-def _from_hint(name: str, parameter: str, hint: Any) -> SearchStrategy[Any]:
-    try:
-        return strategy_for_type(hint)
-    except ConfigError as error:
-        raise ConfigError(
-            f"{name}: the parameter {parameter!r}: {error.message}",
-            hint=f"give a strategy: @quickcheck({parameter}=st.builds(...))",
-        ) from error
+    strategies = {}
+    for parameter in parameters.values():
+        if parameter.name in overrides:
+            strategies[parameter.name] = overrides[parameter.name]
+        elif parameter.name in hints:
+            try:
+                strategies[parameter.name] = strategy_for_type(hints[parameter.name])
+            except ConfigError as error:
+                raise ConfigError(
+                    f"{name}: the parameter {parameter.name!r}: {error.message}",
+                    hint=f"give a strategy: @quickcheck({parameter.name}=st.builds(...))",
+                ) from error
+        elif parameter.default is parameter.empty:
+            raise ConfigError(
+                f"{name}: the parameter {parameter.name!r} has no type hint",
+                hint=f"give it one, or a strategy: @quickcheck({parameter.name}=st.integers())",
+            )
+    if not strategies:
+        raise ConfigError(f"{name} has no parameter to make values for", hint=EXAMPLE)
+    return strategies
 
 
 class QuickcheckFunction(Protocol):

@@ -75,7 +75,29 @@ class _Types:
             return self._once(origin, parts, lambda: self.strategy(origin.__value__))
         if dataclasses.is_dataclass(origin) and isinstance(origin, type):
             return self._once(origin, parts, lambda: self._dataclass(origin))
-        return self._generic(tp, origin, parts)
+        if origin is Literal:
+            return st.sampled_from(parts)
+        if origin in (Union, types.UnionType):
+            return st.one_of([self.strategy(part) for part in parts])
+        if origin is list:
+            return self._list(parts[0] if parts else Any)
+        if origin is tuple:
+            return self._tuple(parts or (Any, ...)) if tp != tuple[()] else st.just(())
+        if origin in (set, frozenset):
+            items = self._hashable(parts[0] if parts else Any)
+            return (st.sets if origin is set else st.frozensets)(items, max_size=KEYS_MAX)
+        if origin is dict:
+            key, value = parts or (Any, Any)
+            return st.dictionaries(self._hashable(key), self.strategy(value), max_size=KEYS_MAX)
+        try:
+            strategy: SearchStrategy[Any] = st.from_type(tp)
+            strategy.validate()
+        except (HypothesisException, TypeError) as error:
+            raise ConfigError(
+                f"no values can be made of the type {getattr(tp, '__name__', tp)!r}",
+                hint="give a strategy for it, or register one with hypothesis.strategies.register_type_strategy",
+            ) from error
+        return strategy
 
     def _once(
         self, origin: Any, parts: tuple[Any, ...], make: Callable[[], SearchStrategy[Any]]
@@ -93,23 +115,6 @@ class _Types:
             self._bound = outer
         return self._named[key]
 
-    def _generic(self, tp: Any, origin: Any, parts: tuple[Any, ...]) -> SearchStrategy[Any]:
-        if origin is Literal:
-            return st.sampled_from(parts)
-        if origin in (Union, types.UnionType):
-            return st.one_of([self.strategy(part) for part in parts])
-        if origin is list:
-            return self._list(parts[0] if parts else Any)
-        if origin is tuple:
-            return self._tuple(parts or (Any, ...)) if tp != tuple[()] else st.just(())
-        if origin in (set, frozenset):
-            items = self._hashable(parts[0] if parts else Any)
-            return (st.sets if origin is set else st.frozensets)(items, max_size=KEYS_MAX)
-        if origin is dict:
-            key, value = parts or (Any, Any)
-            return st.dictionaries(self._hashable(key), self.strategy(value), max_size=KEYS_MAX)
-        return _from_hypothesis(tp)
-
     def _hashable(self, tp: Any) -> SearchStrategy[Any]:
         return self.strategy(tp).filter(_is_hashable) if tp in (Any, object) else self.strategy(tp)
 
@@ -124,38 +129,21 @@ class _Types:
         if parts[-1] is Ellipsis:
             return self._list(parts[0]).map(tuple)
         # Each part as a separate tuple: an unpacked one, as in tuple[int, *tuple[str, ...]], has any length.
-        pieces = [self._tuple(get_args(p)) if _is_unpacked(p) else st.tuples(self.strategy(p)) for p in parts]
+        pieces = []
+        for part in parts:
+            is_unpacked = getattr(part, "__unpacked__", False) or get_origin(part) is Unpack
+            pieces.append(self._tuple(get_args(part)) if is_unpacked else st.tuples(self.strategy(part)))
         return st.tuples(*pieces).map(lambda drawn: tuple(chain.from_iterable(drawn)))
 
     def _dataclass(self, cls: type) -> SearchStrategy[Any]:
-        hints = _hints(cls)
+        try:
+            hints = get_type_hints(cls, include_extras=True)
+        except NameError:
+            # Before Python 3.12.2, hints given as text do not resolve parameters of the class.
+            parameters = {parameter.__name__: parameter for parameter in cls.__type_params__}
+            hints = get_type_hints(cls, localns=parameters, include_extras=True)
         fields = {field.name: self.strategy(hints[field.name]) for field in dataclasses.fields(cls) if field.init}
         return st.builds(cls, **fields)
-
-
-def _hints(cls: type) -> dict[str, Any]:
-    try:
-        return get_type_hints(cls, include_extras=True)
-    except NameError:
-        # Before Python 3.12.2, hints given as text do not resolve parameters of the class.
-        parameters = {parameter.__name__: parameter for parameter in cls.__type_params__}
-        return get_type_hints(cls, localns=parameters, include_extras=True)
-
-
-def _is_unpacked(part: Any) -> bool:
-    return bool(getattr(part, "__unpacked__", False)) or get_origin(part) is Unpack
-
-
-def _from_hypothesis(tp: Any) -> SearchStrategy[Any]:
-    try:
-        strategy: SearchStrategy[Any] = st.from_type(tp)
-        strategy.validate()
-    except (HypothesisException, TypeError) as error:
-        raise ConfigError(
-            f"no values can be made of the type {getattr(tp, '__name__', tp)!r}",
-            hint="give a strategy for it, or register one with hypothesis.strategies.register_type_strategy",
-        ) from error
-    return strategy
 
 
 def _is_hashable(tp: Any) -> bool:

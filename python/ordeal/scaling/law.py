@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -147,7 +148,15 @@ def analyse(measurements: Sequence[Measurement]) -> Analysis:
         ConfigError: the first measurement is not of one worker, the worker counts do not rise, or a throughput is not a
             number above 0.
     """
-    _check(measurements)
+    counts = [measurement.workers for measurement in measurements]
+    if counts[:1] != [1] or any(later <= earlier for earlier, later in pairwise(counts)):
+        raise ConfigError(f"the worker counts are {counts}", hint="begin with 1 and let them rise, as in 1, 2, 4")
+    for measurement in measurements:
+        if not measurement.throughputs or not all(0 < rate < math.inf for rate in measurement.throughputs):
+            raise ConfigError(
+                f"the throughputs of {measurement.workers} workers are {list(measurement.throughputs)}",
+                hint="give at least one number above 0",
+            )
     if len(measurements) < Analysis.counts_min:
         return Analysis(measurements=tuple(measurements), fit=None, doubts=(Doubt.FEW_COUNTS,))
     fit = _fit(measurements)
@@ -158,18 +167,6 @@ def analyse(measurements: Sequence[Measurement]) -> Analysis:
     if fit.largest_residual > Analysis.residual_max:
         doubts.append(Doubt.LARGE_RESIDUAL)
     return Analysis(measurements=tuple(measurements), fit=fit, doubts=tuple(doubts))
-
-
-def _check(measurements: Sequence[Measurement]) -> None:
-    counts = [measurement.workers for measurement in measurements]
-    if counts[:1] != [1] or any(later <= earlier for earlier, later in pairwise(counts)):
-        raise ConfigError(f"the worker counts are {counts}", hint="begin with 1 and let them rise, as in 1, 2, 4")
-    for measurement in measurements:
-        if not measurement.throughputs or not all(0 < rate < math.inf for rate in measurement.throughputs):
-            raise ConfigError(
-                f"the throughputs of {measurement.workers} workers are {list(measurement.throughputs)}",
-                hint="give at least one number above 0",
-            )
 
 
 # The least squares. With X(N) = N C(N) the law is linear in a = 1 / X(1), b = a sigma and c = a kappa:
@@ -213,72 +210,53 @@ _FACES = (
 
 
 def _fit(measurements: Sequence[Measurement]) -> Fit:
-    groups = [_group(measurement) for measurement in measurements]
+    groups = list[_Group]()
+    for measurement in measurements:
+        workers = Fraction(measurement.workers)
+        # Rounded to floats: exact quotients of many trials would only make the numbers long.
+        times = [Fraction(float(workers / Fraction(rate))) for rate in measurement.throughputs]
+        mean = Fraction(float(sum(times, _ZERO) / len(times)))
+        groups.append(_Group(workers, len(times), mean, Fraction(float(1 / mean**2))))
+
+    def cost(coefficients: _Row) -> Fraction:
+        """Return the weighted squares between the groups and the law with these coefficients."""
+        total = _ZERO
+        for group in groups:
+            expected = sum(map(operator.mul, _FREE.columns(group.workers), coefficients), _ZERO)
+            total += group.trials * group.weight * (group.mean - expected) ** 2
+        return total
+
     # The best point of a convex region is the best of those faces whose own best point lies in the region: try all six.
     candidates = [face.spread(_solve(groups, face.columns)) for face in _FACES]
     within = [(a, b, c) for a, b, c in candidates if a > 0 and 0 <= b <= a and c >= 0]
-    a, b, c = min(within, key=lambda each: _cost(groups, each))
+    a, b, c = min(within, key=cost)
     law, single = Law(float(b / a), float(c / a)), float(1 / a)
     expected = [single * law.capacity(measurement.workers) for measurement in measurements]
     errors = [measurement.mean - value for measurement, value in zip(measurements, expected, strict=True)]
+    average = math.fsum(measurement.mean for measurement in measurements) / len(measurements)
+    total = math.fsum((measurement.mean - average) ** 2 for measurement in measurements)
+    left = math.fsum(error**2 for error in errors)
     return Fit(
         law=law,
         single=single,
-        r_squared=_r_squared([measurement.mean for measurement in measurements], errors),
-        rmse=math.sqrt(math.fsum(error**2 for error in errors) / len(errors)) / single,
+        r_squared=1 - left / total if total else float(left == 0),  # the explained share of the variance
+        rmse=math.sqrt(left / len(errors)) / single,
         residuals=tuple(error / value for error, value in zip(errors, expected, strict=True)),
     )
-
-
-def _group(measurement: Measurement) -> _Group:
-    workers = Fraction(measurement.workers)
-    times = [workers / Fraction(rate) for rate in measurement.throughputs]
-    # Rounded to floats: exact quotients of many trials would only make the numbers long.
-    times = [Fraction(float(each)) for each in times]
-    mean = Fraction(float(sum(times, _ZERO) / len(times)))
-    return _Group(workers, len(times), mean, Fraction(float(1 / mean**2)))
-
-
-def _cost(groups: Sequence[_Group], coefficients: _Row) -> Fraction:
-    """Return the weighted squares between the groups and the law with these coefficients."""
-    misses = (group.mean - _dot(_FREE.columns(group.workers), coefficients) for group in groups)
-    terms = (group.trials * group.weight * miss**2 for group, miss in zip(groups, misses, strict=True))
-    return sum(terms, _ZERO)
-
-
-def _dot(left: _Row, right: _Row) -> Fraction:
-    return sum((x * y for x, y in zip(left, right, strict=True)), _ZERO)
 
 
 def _solve(groups: Sequence[_Group], columns: _Columns) -> _Row:
     """Return the weighted least squares of the columns, without bounds."""
     size = len(columns(Fraction(1)))
-    right = [_ZERO] * size
-    matrix = [[_ZERO] * size for _ in range(size)]
+    rows = [[_ZERO] * (size + 1) for _ in range(size)]  # the normal equations, each with its right side
     for group in groups:
-        row, weight = columns(group.workers), group.trials * group.weight
+        known, weight = (*columns(group.workers), group.mean), group.trials * group.weight
         for i in range(size):
-            right[i] += weight * row[i] * group.mean
-            for j in range(size):
-                matrix[i][j] += weight * row[i] * row[j]
-    return tuple(_dot(tuple(row), tuple(right)) for row in _inverse(matrix))
-
-
-def _inverse(matrix: list[list[Fraction]]) -> list[list[Fraction]]:
-    """Invert a symmetric, positive definite matrix by elimination: none of its pivots is 0."""
-    size = len(matrix)
-    rows = [[*row, *(Fraction(int(i == j)) for j in range(size))] for i, row in enumerate(matrix)]
+            rows[i] = [value + weight * known[i] * each for value, each in zip(rows[i], known, strict=True)]
+    # Their matrix is symmetric and positive definite: none of its pivots is 0.
     for i in range(size):
         rows[i] = [value / rows[i][i] for value in rows[i]]
         for j in range(size):
             if j != i:
                 rows[j] = [value - rows[j][i] * above for value, above in zip(rows[j], rows[i], strict=True)]
-    return [row[size:] for row in rows]
-
-
-def _r_squared(values: Sequence[float], errors: Sequence[float]) -> float:
-    """Return the explained share of the variance of the values."""
-    mean = math.fsum(values) / len(values)
-    total = math.fsum((value - mean) ** 2 for value in values)
-    left = math.fsum(error**2 for error in errors)
-    return 1 - left / total if total else float(left == 0)
+    return tuple(row[size] for row in rows)

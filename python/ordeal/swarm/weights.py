@@ -65,7 +65,14 @@ class OpWeights:
 
     def __post_init__(self) -> None:
         """Raise SwarmError if there is nothing to pick, a name occurs twice, or a weight is invalid."""
-        _check_entries(self.entries)
+        entries: object = self.entries
+        for pair in entries if isinstance(entries, tuple) else (entries,):
+            name, weight = pair if isinstance(pair, tuple) and len(pair) == 2 else (pair, None)
+            if type(weight) is not int or not 0 <= weight <= DRAWN_MAX * BASE_MAX:
+                raise SwarmError(
+                    f"{name!r} has the weight {weight!r}",
+                    hint=f'write names with whole numbers from 0 to {DRAWN_MAX * BASE_MAX}: OpWeights((("put", 3),))',
+                )
         names = tuple(name for name, _ in self.entries)
         _check_names(names)
         weights = [weight for _, weight in self.entries]
@@ -149,7 +156,15 @@ def op_weights(
         caps=_checked("caps", caps or {}, names, None),
         always_on=_checked_names("always_on", always_on, names),
     )
-    drawn = draw_rule_weights(_seed_from(rng), options.operations(names))
+    if type(rng) is not int:
+        _check_generator(rng)
+        assert not isinstance(rng, int)
+        seed = int(rng.random() * 2**53)
+    elif 0 <= rng < 2**64:
+        seed = rng
+    else:
+        raise SwarmError(f"the seed is {rng}", hint="write a whole number from 0 to 2**64 - 1")
+    drawn = draw_rule_weights(seed, options.operations(names))
     return OpWeights(tuple(zip(names, drawn, strict=True)))
 
 
@@ -210,15 +225,14 @@ class SwarmOptions(msgspec.Struct, frozen=True):
         if self.distribution == "sizes":
             kept |= {name for name, on in zip(free, draw_by_size(len(free), chance), strict=True) if on}
         else:
-            kept |= _draw_by_share(free, chance)
-        names = (*self.ops, *always)
-        # Drawn for those that are left out too: otherwise leaving out is shorter, and shrinking would prefer it.
-        drawn = [(name, self._weight(name, chance)) for name in names]
-        return OpWeights(tuple((name, weight if name in kept else 0) for name, weight in drawn))
-
-    def _weight(self, name: str, chance: Chance) -> int:
-        drawn = 1 + draw_below(self._cap(name), chance) if self.distribution == "sizes" else 1
-        return drawn * self.bases.get(name, 1)
+            share = draw_below(255, chance) / 255
+            kept |= {name for name in free if not share or not chance(share)} or set(free[-1:])
+        entries = []
+        for name in (*self.ops, *always):
+            # Drawn for those that are left out too: otherwise leaving out is shorter, and shrinking would prefer it.
+            drawn = 1 + draw_below(self._cap(name), chance) if self.distribution == "sizes" else 1
+            entries.append((name, drawn * self.bases.get(name, 1) if name in kept else 0))
+        return OpWeights(tuple(entries))
 
     def _cap(self, name: str) -> int:
         return min(self.caps.get(name, DRAWN_MAX), DRAWN_MAX)
@@ -252,12 +266,6 @@ def draw_by_size(count: int, chance: Chance) -> list[bool]:
         left_out -= out
         kept.append(not out)
     return kept
-
-
-def _draw_by_share(names: Sequence[str], chance: Chance) -> set[str]:
-    share = draw_below(255, chance) / 255
-    kept = {name for name in names if not share or not chance(share)}
-    return kept or set(names[-1:])
 
 
 def draw_below(bound: int, chance: Chance) -> int:
@@ -316,17 +324,6 @@ def distribution_of(cls: type) -> str:
 # Checks
 
 
-def _check_entries(entries: object) -> None:
-    pairs = entries if isinstance(entries, tuple) else (entries,)
-    for pair in pairs:
-        name, weight = pair if isinstance(pair, tuple) and len(pair) == 2 else (pair, None)
-        if type(weight) is not int or not 0 <= weight <= DRAWN_MAX * BASE_MAX:
-            raise SwarmError(
-                f"{name!r} has the weight {weight!r}",
-                hint=f'write names with whole numbers from 0 to {DRAWN_MAX * BASE_MAX}: OpWeights((("put", 3),))',
-            )
-
-
 def _check_names(names: Sequence[object]) -> None:
     if not names:
         raise SwarmError("no operation to pick", hint='name at least one: op_weights(rng, ["put", "get"])')
@@ -375,16 +372,6 @@ def _listed(names: Sequence[object]) -> str:
 def _check_generator(rng: object) -> None:
     if isinstance(rng, type) or not callable(getattr(rng, "random", None)):
         raise SwarmError(f"{rng!r} is not a generator of random numbers", hint="pass random.Random(seed), or the like")
-
-
-def _seed_from(rng: RandomLike | int) -> int:
-    if type(rng) is int:
-        if not 0 <= rng < 2**64:
-            raise SwarmError(f"the seed is {rng}", hint="write a whole number from 0 to 2**64 - 1")
-        return rng
-    _check_generator(rng)
-    assert not isinstance(rng, int)
-    return int(rng.random() * 2**53)
 
 
 class ChanceStrategy(SearchStrategy[Any]):

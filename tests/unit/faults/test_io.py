@@ -95,11 +95,6 @@ def test_nothing_can_be_opened_for_writing(tmp_path: Path, make: Any, code: int)
     new.write_text("more")
 
 
-def test_permission_denied_raises_permission_error(tmp_path: Path) -> None:
-    with io.permission_denied(), pytest.raises(PermissionError):
-        (tmp_path / "new").open("w")
-
-
 def test_a_full_disk_refuses_writes_to_open_files_but_not_to_pipes(tmp_path: Path) -> None:
     file = os.open(tmp_path / "data", os.O_CREAT | os.O_WRONLY)
     source, sink = os.pipe()
