@@ -15,7 +15,7 @@ document.addEventListener("DOMContentLoaded", () => {
     const rows = [...steps.querySelectorAll("li")];
     if (rows.length > 5) {
       const filter = Object.assign(made("input", ""), {type: "search", placeholder: "Filter steps", ariaLabel: "Filter steps"});
-      steps.querySelector("h4").after(filter);
+      steps.querySelector("h2, h4").after(filter);
       filter.oninput = () => {
         const words = filter.value.toLowerCase();
         for (const row of rows) row.hidden = !row.firstChild.firstChild.textContent.toLowerCase().includes(words);
