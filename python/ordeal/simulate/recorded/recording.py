@@ -369,7 +369,7 @@ def record(
         raise RecordError(f"`record` got {what}", hint='write "http", "process", "files", or several of them')
     try:
         if isinstance(mask, str) or isinstance(headers, str):
-            raise TypeError("a text is no list of texts")  # its letters would be taken
+            raise TypeError("a text is not a list of texts")  # its letters would be taken
         masks = [re.compile(each).pattern for each in mask]
         names = sorted({each.lower() for each in headers})
         path = _default_path() if file is None else Path(file).absolute()
