@@ -2,9 +2,9 @@
 
 usage: python benchmarks/release_pairs.py [--seconds S] [--only NAME ...] [--same]
 
-Each library has one machine in benchmarks/releases, written without a look at what changed where; it asserts nothing.
-The change counts as named if a difference is found in one of the steps that the changelog speaks of. With --same,
-the newer release of each pair is compared with itself, and nothing may differ.
+Each library has one machine in benchmarks/releases for all its pairs; it asserts nothing. The change counts as named
+if a difference is found in one of the steps that the changelog speaks of. With --same, the newer release of each pair
+is compared with itself, and nothing may differ.
 """
 
 import argparse
@@ -37,7 +37,7 @@ PAIRS = (
     Pair("cachetools", "4.2.4", "5.0.0", "items expire at their time, not after it", ("read", "list_keys", "write")),
     Pair("cachetools", "5.4.0", "5.5.0", "`expire()` returns what has expired", ("expire",)),
     Pair("boltons", "23.0.0", "23.1.0", "fix cache eviction for `LRU`", ("write", "read", "list_items")),
-    Pair("boltons", "25.0.0", "26.0.0", "`BarrelList.insert()` clamps negative indices", ("insert",)),
+    Pair("boltons", "25.0.0", "26.0.0", "`split` with `maxsplit=0` wrapped the source object", ("split",)),
     Pair("boltons", "26.0.0", "26.1.0", "fix `IndexedSet` slicing after removals", ("cut",)),
     Pair("cacheout", "0.16.0", "0.17.0", "respect a zero timestamp in `expired()`", ("is_expired",)),
     Pair("portion", "2.2.0", "2.3.0", "the empty interval has no parts", ("parts",)),

@@ -1,6 +1,7 @@
 """A cache that forgets what was used least recently, a list in parts, and a set with an order."""
 
 from boltons.cacheutils import LRU
+from boltons.iterutils import split
 from boltons.listutils import BarrelList
 from boltons.setutils import IndexedSet
 from hypothesis import strategies as st
@@ -52,3 +53,7 @@ class Machine(ChaosTest):
     @rule(start=st.integers(0, 8), end=st.integers(0, 8))
     def cut(self, start: int, end: int) -> None:
         self.answer = list(self.set[start:end])
+
+    @rule(most=st.one_of(st.none(), st.integers(0, 3)), separator=st.integers(0, 2))
+    def split(self, most: int | None, separator: int) -> None:
+        self.answer = split(self.list, separator, most)

@@ -20,8 +20,11 @@ class Machine(ChaosTest):
     @rule(day=st.integers(0, 31), month=st.integers(0, 12))
     def choose(self, day: int, month: int) -> None:
         moment = self.schedule.get_current(datetime)
-        self.schedule = croniter(f"0 0 {day} {month} *", moment)
-        self.answer = self.schedule.expanded
+        try:
+            self.schedule = croniter(f"0 0 {day} {month} *", moment)
+            self.answer = self.schedule.expanded
+        except ValueError:
+            self.answer = "refused"
 
     @rule(day=st.integers(1, 31))
     def choose_day(self, day: int) -> None:

@@ -1,4 +1,4 @@
-"""A database in memory."""
+"""A table in memory, which remembers two queries."""
 
 from hypothesis import strategies as st
 from tinydb import TinyDB, where
@@ -17,7 +17,7 @@ class Machine(ChaosTest):
 
     def __init__(self) -> None:
         super().__init__()
-        self.data = TinyDB(storage=MemoryStorage)
+        self.data = TinyDB(storage=MemoryStorage).table("table", cache_size=2)
         self.found: list[dict[str, int]] = []
 
     @rule(name=names, number=numbers)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 
 from ordeal._base.limits import LINE_CHARS_MAX, LINES_MAX, TEXT_CHARS_MAX
 from ordeal._base.untrusted import error_message, type_name
@@ -37,6 +37,16 @@ def one_line(text: str, *, limit: int = LINE_CHARS_MAX) -> str:
     # Cut first: a message of many megabytes must not be escaped in full to show its beginning.
     safe = printable(text[: limit + 1], keep="")
     return safe if len(safe) <= limit else safe[: limit - 3] + "..."
+
+
+def aligned(rows: Iterable[Sequence[str]], right: Container[int] = ()) -> list[str]:
+    """Return a line for each row, in columns; those whose numbers are in ``right`` hold numbers, which end together."""
+    rows = list(rows)
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(f"{cell:{'>' if at in right else '<'}{widths[at]}}" for at, cell in enumerate(row)).rstrip()
+        for row in rows
+    ]
 
 
 def safe_lines(text: str) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ordeal._base.formatting import counted, one_line
+from ordeal._base.formatting import aligned, counted, one_line
 from ordeal._report.formats.md import cell
 from ordeal._tools.mutation.machines.evidence import table_of
 from ordeal._tools.mutation.mutants import Mutant
@@ -39,16 +39,10 @@ class RateTable:
 
     def text(self) -> str:
         """Return aligned columns."""
-        lines = [self.columns, *self.rows]
-        widths = [max(len(str(line[at])) for line in lines) for at in range(len(self.columns))]
         words = self.words
+        numbers = [at for at, name in enumerate(self.columns) if name not in words]
         return "".join(
-            "  ".join(
-                f"{part!s:<{width}}" if name in words else f"{part!s:>{width}}"
-                for part, width, name in zip(line, widths, self.columns, strict=True)
-            ).rstrip()
-            + "\n"
-            for line in lines
+            f"{each}\n" for each in aligned(([*map(str, row)] for row in (self.columns, *self.rows)), numbers)
         )
 
     def markdown(self) -> str:

@@ -10,7 +10,7 @@ from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 
-from ordeal._base.formatting import JSON_SCHEMA_VERSION, counted, name_list
+from ordeal._base.formatting import JSON_SCHEMA_VERSION, aligned, counted, name_list
 from ordeal._base.limits import ROWS_MAX
 from ordeal._engine.coverage.targets import resolve_targets
 from ordeal._engine.properties.call_sites import scan
@@ -59,10 +59,11 @@ def _risk(flags: CatalogFlags) -> int:
     if flags.paths:
         found = [each for each in found if any(Path(each.file).is_relative_to(path) for path in flags.paths)]
     if flags.json:
-        rows = [{"risk": each.risk, **dataclasses.asdict(each)} for each in found]
-        document = {"schema_version": JSON_SCHEMA_VERSION, "tool": "risk", "functions": rows}
+        functions = [{"risk": each.risk, **dataclasses.asdict(each)} for each in found]
+        document = {"schema_version": JSON_SCHEMA_VERSION, "tool": "risk", "functions": functions}
         terminal.write(json.dumps(document, indent=2) + "\n")
         return 0
+    rows = [("risk", "where", "function", "untested", "tests")]
     for each in found[:ROWS_MAX]:
         parts = (
             (each.missed, "line", "missed"),
@@ -72,9 +73,10 @@ def _risk(flags: CatalogFlags) -> int:
         what = ", ".join(f"{counted(number, noun)} {verb}" for number, noun, verb in parts if number)
         tests = each.machines or each.others
         whose = f"{'reached' if each.machines else 'not reached'} by {name_list(tests)}"
-        text = f"{each.risk:>4}  {each.file}:{each.line}  {each.name}: {what}; {whose}"
-        terminal.write(line(text) + "\n")
-    if not found:
+        rows.append((str(each.risk), f"{each.file}:{each.line}", each.name, what, whose))
+    if found:
+        terminal.write("".join(f"{line(each)}\n" for each in aligned(rows, [0])))
+    else:
         terminal.say("the last session left nothing untested in these files")
     if saved is None:
         terminal.say("`ordeal mutate` adds the mutants that no test notices")

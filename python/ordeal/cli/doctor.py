@@ -8,7 +8,7 @@ from pathlib import Path
 
 from msgspec import structs, to_builtins
 
-from ordeal._base.formatting import JSON_SCHEMA_VERSION, counted
+from ordeal._base.formatting import JSON_SCHEMA_VERSION, aligned, counted
 from ordeal._report.formats.document import line
 from ordeal._tools.doctor.checks import Advice
 from ordeal._tools.doctor.env import environment
@@ -66,6 +66,5 @@ def _print_environment(flags: EnvFlags) -> int:
     for name, values in structs.asdict(found).items():
         terminal.write(f"{name.replace('_', ' ')}\n")
         rows = values.items() if isinstance(values, dict) else [(each, "") for each in values]
-        width = max((len(key) for key, _ in rows), default=0)
-        terminal.write("".join(f"  {line(f'{key:{width}}  {value}'.rstrip())}\n" for key, value in rows) or "  none\n")
+        terminal.write("".join(f"  {line(each)}\n" for each in aligned(rows)) or "  none\n")
     return 0

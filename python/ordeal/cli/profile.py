@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from ordeal._base.formatting import counted
+from ordeal._base.formatting import aligned, counted
 from ordeal._base.trace_file import Trace
 from ordeal._engine.execution.class_path import split_class_path, trust, trust_settings
 from ordeal._report.formats.document import line
@@ -90,8 +90,5 @@ def _shown(made: TestProfile) -> str:
         growth = f"{each.growth.name} in {each.growth.of}" if each.growth.name else ""
         counts = ("varies" if count is None else f"{count:,}" for count in (each.instructions, each.allocations))
         rows.append((line(name), f"{each.calls:,}", *counts, *latency, growth))
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for first, *middle, last in rows:
-        cells = [f"{cell:>{width}}" for cell, width in zip(middle, widths[1:-1], strict=True)]
-        lines.append(f"  {first:{widths[0]}}  {'  '.join(cells)}  {line(last)}".rstrip())
+    lines += [f"  {line(each)}" for each in aligned(rows, range(1, len(rows[0]) - 1))]
     return "\n".join(lines) + "\n\n"

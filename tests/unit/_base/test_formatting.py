@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ordeal._base.formatting import (
+    aligned,
     describe_error,
     one_line,
     percent,
@@ -14,6 +15,12 @@ from ordeal._base.formatting import (
     short_names,
     weights_text,
 )
+
+
+def test_columns_are_as_wide_as_their_longest_cell_and_numbers_end_together() -> None:
+    assert aligned([("step", "calls", "growth"), ("go", "1,000", "")], [1]) == ["step  calls  growth", "go    1,000"]
+    assert aligned([("a", "1"), ("b", "22")], [1]) == ["a   1", "b  22"]
+    assert aligned([]) == []
 
 
 class TestDescribeError:

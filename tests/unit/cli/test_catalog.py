@@ -240,10 +240,11 @@ def test_functions_are_ranked_by_what_nothing_has_tested(
     assert (code, err) == (0, "`ordeal mutate` adds the mutants that no test notices\n")
     tests = "reached by risky_machine:Tills"
     assert out.splitlines() == [
-        f"   4  risky_till.py:20  settle: 2 lines missed, 2 waits without a fault; not {tests}",
-        f"   3  risky_till.py:13  Till.close: 2 lines missed, 1 wait without a fault; not {tests}",
-        f"   1  risky_till.py:8  Till.pay: 1 line missed; {tests}",
-        f"   1  risky_till.py:24  send: 1 line missed; not {tests}",
+        "risk  where             function    untested                                 tests",
+        f"   4  risky_till.py:20  settle      2 lines missed, 2 waits without a fault  not {tests}",
+        f"   3  risky_till.py:13  Till.close  2 lines missed, 1 wait without a fault   not {tests}",
+        f"   1  risky_till.py:8   Till.pay    1 line missed                            {tests}",
+        f"   1  risky_till.py:24  send        1 line missed                            not {tests}",
     ]
     first = json.loads(run("catalog", "--risk", "--json")[1])["functions"][0]
     assert (first["risk"], first["missed"], first["unstruck"], first["survived"]) == (4, 2, 2, 0)
@@ -268,5 +269,6 @@ def test_a_function_in_a_file_without_missed_lines_names_the_machine_that_has_it
     Path("whole_machine.py").write_text(machine.replace('io.return_empty("whole_till.store")', ""))
     run("explore", "whole_machine:Tills", "-t", "whole_till", "--max-runs", "20", "--in-process")
     assert run("catalog", "--risk")[1] == (
-        "   1  whole_till.py:4  wait: 1 wait without a fault; not reached by whole_machine:Tills\n"
+        "risk  where            function  untested                tests\n"
+        "   1  whole_till.py:4  wait      1 wait without a fault  not reached by whole_machine:Tills\n"
     )

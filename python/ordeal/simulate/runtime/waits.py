@@ -15,7 +15,7 @@ from itertools import chain, pairwise
 from types import BuiltinMethodType, FrameType, ModuleType
 from typing import Any
 
-from ordeal._base.formatting import describe_error, one_line
+from ordeal._base.formatting import aligned, describe_error, one_line
 from ordeal._base.limits import LINES_MAX
 from ordeal.simulate.runtime.sites import (
     FRAMES,
@@ -102,8 +102,7 @@ def wait_lines(records: Sequence[TaskRecord]) -> list[str]:
         for record in records
         if record.task.done() and record.struck_at is not None
     ][:LINES_MAX]
-    widths = [max((len(row[column]) for row in rows), default=0) for column in (0, 1)]
-    lines = [f"  {who:{widths[0]}}  {what:{widths[1]}}  {where}".rstrip() for who, what, where in rows]
+    lines = [f"  {each}" for each in aligned(rows)]
     if len(waiting) > LINES_MAX:
         lines.append(f"  and {len(waiting) - LINES_MAX} more")
     return lines
