@@ -108,7 +108,7 @@ def _members(trace: Trace) -> dict[str, bytes]:
 
 def _is_record(path: Path) -> bool:
     """Return True for a record of this project: a trace from elsewhere may name any file."""
-    return path.suffix == ".jsonl" and path.is_file() and path.resolve().is_relative_to(Path.cwd())
+    return path.suffix in (".jsonl", ".yaml", ".yml") and path.is_file() and path.resolve().is_relative_to(Path.cwd())
 
 
 def _decisions(trace: Trace) -> Iterator[str]:
