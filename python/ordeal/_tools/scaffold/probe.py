@@ -625,7 +625,8 @@ class _ClassTrial:
 
     def _protocol(self) -> dict[str, bool]:
         """Return which claims that many objects fulfil hold for new ones of this class."""
-        iterates_anew = "__next__" not in dir(self._cls)
+        # With items alone it may never end: items may be made of any key.
+        iterates_anew = "__next__" not in dir(self._cls) and hasattr(self._cls, "__iter__")
         claims: dict[str, Callable[[Any], Any]] = {
             "len": lambda thing: len(thing) >= 0,
             "counts": lambda thing: iterates_anew and len(thing) == len(list(islice(iter(thing), ITEMS_MAX))),

@@ -363,9 +363,9 @@ def _literal(values: list[Any]) -> Candidate:
 
 
 def _last(node: ast.expr) -> str:
-    if isinstance(node, ast.Attribute):
-        return node.attr
-    return node.id if isinstance(node, ast.Name) else ""
+    name = node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+    # The old names of typing for what is built in.
+    return name.lower() if name in ("Dict", "FrozenSet", "List", "Set", "Tuple") else name
 
 
 #: Makes a candidate for objects of a class, or nothing.

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from ordeal._hypothesis.machines import define_machine
 from ordeal._tools.scaffold.trying import ClassTry, try_classes
-from ordeal._tools.scaffold.values import Draws, bundle_name, hints_of, is_own, typed
+from ordeal._tools.scaffold.values import Draws, bundle_name, hints_of, is_own, known_values, typed
 from ordeal._tools.scaffold.writing import written
 from ordeal.explore import Explorer
 
@@ -236,3 +236,9 @@ def test_a_type_variable_is_what_it_is_bound_to(tmp_path: Path) -> None:
     assert [each.strategy for each in methods["on"].parameters] == ["CALLBACKS"]
     # What a method takes that says nothing about it is a guess, which a later call may not like.
     assert {name for name, method in methods.items() if ":TypeError" in method.answers} == {"keep"}
+
+
+@pytest.mark.parametrize("annotation", ["Dict[str, Any]", "typing.Dict[str, int]", "dict[str, int]"])
+def test_the_old_names_of_typing_are_known(annotation: str) -> None:
+    assert [each.strategy for each in known_values(annotation)] == ["DICTS", "RECORDS"]
+    assert [each.strategy for each in known_values("List[str]")] == ["st.lists(NAMES, max_size=4)"]
