@@ -104,12 +104,10 @@ def _sets_what_it_compares(node: ast.AST) -> bool:
         case _:
             return False
     texts = {ast.unparse(a), ast.unparse(b)}
-    is_number = any(isinstance(each, ast.Constant | ast.UnaryOp) or _is_length(each) for each in (a, b))
+    is_number = any(
+        isinstance(each, ast.Constant) or getattr(getattr(each, "func", None), "id", "") == "len" for each in (a, b)
+    )
     return is_number and texts == {ast.unparse(one), ast.unparse(other)}
-
-
-def _is_length(node: ast.expr) -> bool:
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "len"
 
 
 def never_read(name: str) -> str:

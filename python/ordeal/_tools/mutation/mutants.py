@@ -31,7 +31,10 @@ from ordeal._tools.mutation.operators import BODY_OPERATORS, OPERATORS, Change, 
 from ordeal._tools.mutation.source import Function, Source
 
 CHIMP = "chimp"
-_ARID_CALL = re.compile(r"((logging|logger|log|warnings)\.\w+|(\w+\.)?(assert|reveal)_type)\(")
+_LEVELS = "debug|info|warn|warning|error|exception|critical|fatal|log"
+_ARID_CALL = re.compile(
+    rf"((logging|warnings)\.\w+|(?i:(\w+\.)*_*(logger|log))\.({_LEVELS})|(\w+\.)?(assert|reveal)_type)\("
+)
 _TYPE_MAKERS = {"NewType", "TypeAliasType", "TypeVar", "TypeVarTuple", "ParamSpec"}
 #: Names that take parameters in brackets, where nothing is looked up.
 _GENERIC = {

@@ -33,6 +33,8 @@ from ordeal._tools.mutation.source import Source
         "if not TYPE_CHECKING or a:\n    pass\nelse:\n    x = 1 + a",
         "if __name__ == '__main__':\n    f(1 + a)",
         "def f():\n    logger.info(a + 1)",
+        "def f():\n    LOGGER.debug('%s', a + 1)",
+        "def f(self):\n    self._log.exception(a + 1)",
         "assert a + 1 < b",
         "x = f'{a + 1}'",
         "X: TypeAlias = Literal[1 + 1]",
@@ -67,6 +69,11 @@ def test_an_alias_of_types_makes_no_mutants(text: str) -> None:
 @pytest.mark.parametrize("text", ["x = re.A | re.M", "x = a | b", "x = {**a} | {}"])
 def test_a_sum_of_flags_or_sets_does(text: str) -> None:
     assert made("delete_statement", text)
+
+
+@pytest.mark.parametrize("call", ["log.append(a + 1)", "math.log(a + 1)", "backlog.info(a + 1)", "self.log(a + 1)"])
+def test_what_only_looks_like_logging_has_mutants(call: str) -> None:
+    assert made("arithmetic", f"def f(a):\n    {call}")
 
 
 @pytest.mark.parametrize("text", ["x = table[1 + 1]", "x = cast(int, 1 + 1)", "x: int = 1 + 1", "x = a + 1 | 2"])
