@@ -241,11 +241,24 @@ class Explorer:
         workers = options.workers or usable_cpus()
         if options.store is not None and not can_supervise():
             raise ConfigError("a store needs worker processes, which this system cannot run")
-        if (workers == 1 and not options.isolate and options.store is None) or not can_supervise():
+        is_here = (workers == 1 and not options.isolate and options.store is None) or not can_supervise()
+        threads = [] if is_here else program_threads()
+        why_here = ""
+        if threads:
+            found = f"{threads_text(threads)} of the program would not live on in a forked process"
+            hint = "start threads when a machine is made, and end them in its teardown()"
+            if options.store is not None:
+                raise MachineError(f"a store needs processes, and {found}", hint=hint)
+            why_here = (
+                f"Explored in this process, with one worker and no protection from what rules do: {found}. To explore "
+                f"in separate processes, {hint}."
+            )
+        if is_here or threads:
             with self._alone(), limited_memory(options.max_memory):
-                return Exploration(settings, self._driver, self.targets).run()
-        if threads := program_threads():
-            return self._explored_here(settings, threads)
+                exploration = Exploration(settings, self._driver, self.targets)
+                if why_here:
+                    exploration.note(why_here)
+                return exploration.run()
         from ordeal._engine.parallel.supervisor import explore_in_processes
         from ordeal._engine.parallel.sync import Sharing
         from ordeal._engine.parallel.worker_pool import WorkerOptions
@@ -289,24 +302,6 @@ class Explorer:
             result = Explorer.of(self.test_class, here).explore(progress)
         kept = self.options.corpus_dir is not None
         return fleet_result(result, outcome, edges, wrong, kept=kept, seeds=seeds)
-
-    def _explored_here(self, settings: Settings, threads: list[str]) -> ExplorationResult:
-        """Explore in this process, because ``threads`` would not survive in forked ones.
-
-        Raises:
-            MachineError: it has a store, which needs processes.
-        """
-        found = f"{threads_text(threads)} of the program would not live on in a forked process"
-        if self.options.store is not None:
-            hint = "start threads when a machine is made, and end them in its teardown()"
-            raise MachineError(f"a store needs processes, and {found}", hint=hint)
-        exploration = Exploration(settings, self._driver, self.targets)
-        exploration.note(
-            f"Explored in this process, with one worker and no protection from what rules do: {found}. To explore in "
-            "separate processes, start threads when a machine is made, and end them in its teardown()."
-        )
-        with self._alone(), limited_memory(self.options.max_memory):
-            return exploration.run()
 
     @contextmanager
     def _alone(self) -> Iterator[None]:

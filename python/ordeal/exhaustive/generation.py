@@ -276,7 +276,19 @@ test = exhaustive_test
 
 def _all_cases(function: Callable[..., object], make: Callable[[], Gen]) -> Callable[..., None]:
     make()  # A wrong argument is reported where the test is defined.
-    signature = _signature_without_g(function)
+    name = getattr(function, "__name__", repr(function))
+    if not callable(function):
+        raise GenerationError(f"{name} is not a function", hint="write `@exhaustive.test` above a test function")
+    if inspect.iscoroutinefunction(function) or inspect.isgeneratorfunction(function):
+        raise GenerationError(
+            f"{name} is a coroutine or a generator, whose body a call does not run",
+            hint="decorate a plain function, which may call asyncio.run()",
+        )
+    signature = inspect.signature(function)
+    kept = [parameter for parameter in signature.parameters.values() if parameter.name != "g"]
+    if len(kept) == len(signature.parameters):
+        raise GenerationError(f"{name} takes no argument `g`, so it has no choices", hint=f"write `def {name}(g): ...`")
+    kept = [parameter for parameter in kept if parameter.kind is not inspect.Parameter.VAR_KEYWORD]
     wants_request = "request" in signature.parameters
 
     @functools.wraps(function)
@@ -298,23 +310,6 @@ def _all_cases(function: Callable[..., object], make: Callable[[], Gen]) -> Call
             raise GenerationError(rejected, hint="check what `g.assume` asks for")
 
     request = inspect.Parameter("request", inspect.Parameter.KEYWORD_ONLY)
-    parameters = [*signature.parameters.values(), *([] if wants_request else [request])]
+    parameters = [*kept, *([] if wants_request else [request])]
     run_all_cases.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
     return run_all_cases
-
-
-def _signature_without_g(function: Callable[..., object]) -> inspect.Signature:
-    name = getattr(function, "__name__", repr(function))
-    if not callable(function):
-        raise GenerationError(f"{name} is not a function", hint="write `@exhaustive.test` above a test function")
-    if inspect.iscoroutinefunction(function) or inspect.isgeneratorfunction(function):
-        raise GenerationError(
-            f"{name} is a coroutine or a generator, whose body a call does not run",
-            hint="decorate a plain function, which may call asyncio.run()",
-        )
-    signature = inspect.signature(function)
-    kept = [parameter for parameter in signature.parameters.values() if parameter.name != "g"]
-    if len(kept) == len(signature.parameters):
-        raise GenerationError(f"{name} takes no argument `g`, so it has no choices", hint=f"write `def {name}(g): ...`")
-    kept = [parameter for parameter in kept if parameter.kind is not inspect.Parameter.VAR_KEYWORD]
-    return signature.replace(parameters=kept)

@@ -52,11 +52,6 @@ def maker(cls: type, name: str, hint: str) -> Callable[[], Any]:
     return factory  # type: ignore[no-any-return]
 
 
-def made(cls: type, name: str, hint: str) -> Any:
-    """Return a new object of the maker ``name``. Raises MachineError as ``maker`` does."""
-    return maker(cls, name, hint)()
-
-
 @dataclass(frozen=True, slots=True)
 class Hook:
     """A function that a machine needs: its name, its parameters, and lines that a user may write."""

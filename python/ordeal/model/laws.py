@@ -11,7 +11,7 @@ from hypothesis.stateful import precondition, rule
 
 from ordeal.errors import DivergenceError, MachineError
 from ordeal.model.call_result import CallEnd, Sides, agree, for_two, outcome_of, shown
-from ordeal.model.definition import ComparingMachine, Hook, check_errors, made, maker, takes
+from ordeal.model.definition import ComparingMachine, Hook, check_errors, maker, takes
 from ordeal.model.operation import PASSED_ON
 from ordeal.model.oracle import VIEW, Oracle
 from ordeal.swarm.weights import WEIGHT_MARKER
@@ -72,7 +72,7 @@ class Incremental(ComparingMachine, Oracle):
 
     def __init__(self) -> None:
         """Raise MachineError if ``impl``, ``source`` or ``scratch`` is missing."""
-        source = made(type(self), "source", _SOURCE)
+        source = maker(type(self), "source", _SOURCE)()
         super().__init__()
         self.source = source
 
@@ -213,7 +213,7 @@ class TwoImplementations(ComparingMachine, Oracle):
     def __init__(self) -> None:
         """Raise MachineError if ``impl`` or ``other`` is missing."""
         super().__init__()
-        self.other = made(type(self), "other", _MAKERS)
+        self.other = maker(type(self), "other", _MAKERS)()
 
     def _perform(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         one, other = self.impl, self.other

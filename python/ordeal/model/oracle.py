@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from ordeal._native import deep_copy
 from ordeal.errors import DivergenceError, MachineError
 from ordeal.model.call_result import Sides, materialized, same, shown
-from ordeal.model.definition import Hook, made, maker
+from ordeal.model.definition import Hook, maker
 from ordeal.model.operation import PASSED_ON, OperationMachine, operations_of
 
 VIEW = Hook("view", ("impl",), "view = list", "return impl.items()")
@@ -68,7 +68,7 @@ class Oracle(OperationMachine):
     def __init__(self) -> None:
         """Raise MachineError if the class lacks something."""
         self._check_class()
-        impl = made(type(self), "impl", "")
+        impl = maker(type(self), "impl", "")()
         super().__init__()
         self.impl = impl
 

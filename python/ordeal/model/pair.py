@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from ordeal.errors import DivergenceError, MachineError
 from ordeal.model.call_result import CallEnd, Sides, agree, for_two, materialized, outcome_of, same, shown
-from ordeal.model.definition import ComparingMachine, check_errors, made, maker
+from ordeal.model.definition import ComparingMachine, check_errors, maker
 from ordeal.model.operation import PASSED_ON, op
 
 __all__ = ["DivergenceError", "Pair", "op", "same"]
@@ -55,7 +55,7 @@ class Pair(ComparingMachine):
 
     def __init__(self) -> None:
         """Raise MachineError if ``impl`` or ``model`` is missing."""
-        impl, model = made(type(self), "impl", _MAKERS), made(type(self), "model", _MAKERS)
+        impl, model = (maker(type(self), name, _MAKERS)() for name in ("impl", "model"))
         super().__init__()
         self.impl, self.model = impl, model
 
