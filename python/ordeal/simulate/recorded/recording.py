@@ -367,15 +367,15 @@ def record(
     if wrong is not None or not kinds:
         what = "nothing to record" if wrong is None else f"{wrong!r:.100}"
         raise RecordError(f"`record` got {what}", hint='write "http", "process", "files", or several of them')
+    hint = 'write `file="a.jsonl"`, `headers=["X-Tenant"]`, `mask=["pin-[0-9]+"]`'
+    if isinstance(mask, str) or isinstance(headers, str):  # its letters would be taken
+        raise RecordError("an argument of `record` cannot be used: a text in place of a list", hint=hint)
     try:
-        if isinstance(mask, str) or isinstance(headers, str):
-            raise TypeError("a text is not a list of texts")  # its letters would be taken
         masks = [re.compile(each).pattern for each in mask]
         names = sorted({each.lower() for each in headers})
         path = _default_path() if file is None else Path(file).absolute()
         is_there = path.exists()
     except (re.error, TypeError, ValueError, AttributeError) as error:
-        hint = 'write `file="a.jsonl"`, `headers=["X-Tenant"]`, `mask=["pin-[0-9]+"]`'
         raise RecordError(f"an argument of `record` cannot be used: {error}", hint=hint) from None
     if path.suffix in CASSETTES and not is_there:
         hint = "name a file that ends in .jsonl, or a cassette that is there"
