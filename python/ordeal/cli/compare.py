@@ -126,10 +126,11 @@ def _install(release: str, place: Path) -> None:
             [*command, release], check=False, capture_output=True, stdin=subprocess.DEVNULL, timeout=_INSTALL_SECONDS
         )
     except subprocess.TimeoutExpired:
-        raise ConfigError(f"`{release}` could not be installed in {_INSTALL_SECONDS} s") from None
+        message = f"`{release}` could not be installed in {_INSTALL_SECONDS} s"
+        raise ConfigError(message, hint=f"`pip install {release}` says more") from None
     if done.returncode:
-        said = last_line(done.stderr.decode("utf-8", "replace"))
-        raise ConfigError(f"`{release}` cannot be installed: {said}", hint=f"run `pip install {release}` says")
+        said = last_line(done.stderr.decode("utf-8", "replace")).removeprefix("ERROR: ")
+        raise ConfigError(f"`{release}` cannot be installed: {said}", hint=f"`pip install {release}` says more")
 
 
 def _copy_machines(config: OrdealConfig, here: Path, folder: Path) -> None:

@@ -120,6 +120,8 @@ class _Gate:
         targets = [each.removesuffix(".*") for each in self._config.explorer.target_modules]
         parts = files_behind([class_path.partition(":")[0], *targets], roots)
         parts |= {(self._folder / name).resolve() for name in (DEFAULT_PATH, "pyproject.toml", "conftest.py")}
+        # An edit in a submodule changes its folder.
+        parts |= {folder for each in parts for folder in each.parents}
         # A module of a target may be imported by a name that no source holds.
         homes = filter(None, (file_of(each, roots) for each in targets))
         packages = [each.parent.resolve() for each in homes if each.name == "__init__.py"]

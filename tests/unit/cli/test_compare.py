@@ -75,3 +75,23 @@ def test_what_cannot_be_compared_is_wrong_use(run: Run) -> None:
         assert (code, out) == (2, "")
         assert err.startswith(error), err
     assert git("worktree", "list").count("\n") == 1
+
+
+@pytest.mark.parametrize("is_slow", [False, True])
+def test_a_release_that_cannot_be_installed_is_wrong_use(
+    run: Run, monkeypatch: pytest.MonkeyPatch, is_slow: bool
+) -> None:
+    def install(command: list[str], **_options: object) -> subprocess.CompletedProcess[bytes]:
+        if is_slow:
+            raise subprocess.TimeoutExpired(command, 300)
+        return subprocess.CompletedProcess(command, 1, b"", b"ERROR: No matching distribution found for shop==9\n")
+
+    monkeypatch.setattr("ordeal.cli.compare.subprocess.run", install)
+    code, out, err = run("compare", "shop==9")
+    assert (code, out) == (2, "")
+    said = (
+        "could not be installed in 300 s"
+        if is_slow
+        else "cannot be installed: No matching distribution found for shop==9"
+    )
+    assert err == f"error: `shop==9` {said}\n\nhint: `pip install shop==9` says more\n"

@@ -189,6 +189,36 @@ def test_classes_for_which_no_time_was_left_are_named_and_stop_a_strict_merge(
     assert out.splitlines()[-1].startswith("stops the merge: reach, determinism, ")
 
 
+def test_an_edit_in_a_submodule_is_a_change(
+    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    here = Path.cwd()
+    vendor = tmp_path_factory.mktemp("vendor")
+    monkeypatch.chdir(vendor)
+    Path("inner.py").write_text(RIGHT)
+    git("init", "--quiet")
+    git("add", ".")
+    git("commit", "--quiet", "-m", "inner")
+    monkeypatch.chdir(here)
+    git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", vendor.as_uri(), "vendored")
+    Path("gated_program.py").write_text("from vendored.inner import pay\n")
+    git("add", ".")
+    git("commit", "--quiet", "-m", "with a submodule")
+    asked = list[str]()
+
+    def answer(order: list[str], _seconds: float) -> dict[str, Any]:
+        asked.extend(each for each in order if ":" in each)
+        result: dict[str, Any] = {"failures": [], "inconclusive": None, "unconfirmed": 0, "total_runs": 5}
+        return {"seeds": [], "checks": [], "results": [result]}
+
+    monkeypatch.setattr("ordeal.cli.gate._ordeal", answer)
+    assert run("gate", "--changed", "HEAD")[0] == 0
+    assert asked == []
+    Path("vendored/inner.py").write_text(WRONG)
+    assert run("gate", "--changed", "HEAD")[0] == 0
+    assert set(asked) == {"gated_machines:Account"}
+
+
 def test_a_shallow_clone_says_how_to_get_the_commit(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     git("commit", "--quiet", "--allow-empty", "-m", "second")
     git("clone", "--quiet", "--depth", "1", Path.cwd().as_uri(), "shallow")

@@ -73,7 +73,7 @@ def _load(request: Mapping[str, Any]) -> MachineFactory:
         if path.is_relative_to(other) and not path.is_relative_to(own) and "site-packages" not in path.parts:
             raise MachineError(
                 f"`{one_line(name)}` is imported from {one_line(other)}, not from this version",
-                hint="uninstall the editable install, or compare in an environment without it",
+                hint="uninstall an editable install; what no commit holds, such as a submodule, has no other version",
             )
     return machine
 
