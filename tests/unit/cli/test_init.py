@@ -65,6 +65,15 @@ def test_a_package_gets_a_machine_that_has_run(run: Run) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.slow
+def test_the_gate_passes_what_init_has_written(run: Run) -> None:
+    Path("src/shop/__init__.py").write_text(dedent(CART).partition("    def share")[0])
+    assert run("init", "--seconds", "1")[0] == 0
+    code, out, _ = run("gate", "--max-time", "8")
+    assert code == 0, out
+    assert out.splitlines()[-1].startswith("nothing stops the merge, ")
+
+
 def test_a_dry_run_writes_nothing(run: Run) -> None:
     before = sorted(Path().rglob("*"))
     code, out, _ = run("init", "--dry-run")
