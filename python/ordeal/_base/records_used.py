@@ -3,8 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from ordeal._base.limits import INPUT_BYTES_MAX
+from ordeal._base.regular_file import read_whole
+from ordeal._base.trace_file import of_archive
+from ordeal.errors import TraceError
 
 
 class RecordsUsed:
@@ -13,10 +20,12 @@ class RecordsUsed:
     Attributes:
         paths: the files that were used, relative to the current folder where they lie in it.
         only_serve: whether nothing may ask the real thing, as in a replay, or with ORDEAL_RECORD=never.
+        unpacked: where records are read instead, by path: those of an archive.
     """
 
     def __init__(self) -> None:
         self.paths: dict[str, None] = {}
+        self.unpacked: dict[str, Path] = {}
         self.only_serve = os.environ.get("ORDEAL_RECORD") == "never"
 
     @contextmanager
@@ -27,6 +36,33 @@ class RecordsUsed:
             yield
         finally:
             self.only_serve = before
+
+    @contextmanager
+    def serving(self, archive: Path, names: Iterable[str]) -> Iterator[None]:
+        """Read the records of a packed failure, called ``names`` in its trace, from its archive, during the block.
+
+        Raises:
+            TraceError: it cannot be read, or is too large once it is unpacked.
+        """
+        with TemporaryDirectory() as folder:
+            try:
+                packed, left = read_whole(archive, INPUT_BYTES_MAX), INPUT_BYTES_MAX
+                for number, name in enumerate(names):
+                    with suppress(LookupError):  # it was not there to be packed
+                        data = of_archive(packed, name)
+                        left -= len(data)
+                        if left < 0:
+                            raise ValueError(f"together they have more than {INPUT_BYTES_MAX} bytes")
+                        # A number, as a name in an archive from a stranger may lead anywhere.
+                        self.unpacked[name] = Path(folder, f"{number}{Path(name).suffix}")
+                        self.unpacked[name].write_bytes(data)
+            except (OSError, ValueError) as error:
+                reason = error.strerror if isinstance(error, OSError) else error
+                raise TraceError(f"cannot read the records in {archive}: {reason}", hint="pack it again") from None
+            try:
+                yield
+            finally:
+                self.unpacked = {}
 
 
 records = RecordsUsed()

@@ -324,7 +324,7 @@ class Trace:
                 # Added to zlib's window size, this means a gzip file with header and checksum.
                 data = _inflate(data, zlib.MAX_WBITS | 16, "the gzip file")
             elif target.suffix == ".zip":
-                data = _of_archive(data)
+                data = of_archive(data, PACKED_NAME)
             elif target.suffix == ".zst":
                 data = _native.decompress(data, INPUT_BYTES_MAX + 1)
         except OSError as error:
@@ -332,7 +332,7 @@ class Trace:
                 f"cannot read trace {target}: {error.strerror or error}",
                 hint="name a file of the traces that `ordeal explore` has saved",
             ) from error
-        except (ValueError, zlib.error) as error:
+        except (ValueError, LookupError, zlib.error) as error:
             raise TraceError(f"cannot read trace {target}: {error}", hint=_DAMAGED) from error
         try:
             return cls.from_json(data, where=str(target))
@@ -341,14 +341,19 @@ class Trace:
             raise
 
 
-def _of_archive(packed: bytes) -> bytes:
-    """Return the trace in an archive of ``ordeal pack``. Nothing else of it is read, and no file is written."""
+def of_archive(packed: bytes, name: str) -> bytes:
+    """Return a file in an archive of ``ordeal pack``, or a little more of it than is accepted. No file is written.
+
+    Raises:
+        LookupError: it is not there.
+        ValueError: it cannot be read.
+    """
     try:
-        with zipfile.ZipFile(io.BytesIO(packed)) as archive, archive.open(PACKED_NAME) as file:
+        with zipfile.ZipFile(io.BytesIO(packed)) as archive, archive.open(name) as file:
             return file.read(INPUT_BYTES_MAX + 1)
     except KeyError:
-        raise ValueError(f"the archive has no {PACKED_NAME}") from None
-    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError) as error:
+        raise LookupError(f"the archive has no {name}") from None
+    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, zlib.error) as error:
         raise ValueError(f"the archive cannot be read: {error}") from None
 
 

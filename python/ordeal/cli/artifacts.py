@@ -66,10 +66,6 @@ def _export(flags: ArtifactsFlags) -> int:
         "decisions.txt": "".join(f"{each}\n" for each in _decisions(trace)).encode("utf-8", "backslashreplace"),
         **_of_its_run(name),
     }
-    try:
-        output.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise _unwritable(output, error) from None
     for each, data in members.items():
         _write(output / each, data)
     terminal.say(one_line(f"Exported to {output}: {', '.join(members)}"))
@@ -102,13 +98,14 @@ def _members(trace: Trace) -> dict[str, bytes]:
         PACKED_NAME: trace.to_json(),
         "failure.txt": packed_text(trace).encode("utf-8", "backslashreplace"),
         "requirements.txt": "".join(f"{each}\n" for each in packages).encode(),
-        **{path.name: read_whole(path, INPUT_BYTES_MAX) for path in map(Path, trace.records) if _is_record(path)},
+        **{name: read_whole(name, INPUT_BYTES_MAX) for name in trace.records if _is_record(Path(name))},
     }
 
 
 def _is_record(path: Path) -> bool:
     """Return True for a record of this project: a trace from elsewhere may name any file."""
-    return path.suffix in (".jsonl", ".yaml", ".yml") and path.is_file() and path.resolve().is_relative_to(Path.cwd())
+    is_below = not path.is_absolute() and ".." not in path.parts and path.resolve().is_relative_to(Path.cwd())
+    return is_below and path.suffix in (".jsonl", ".yaml", ".yml") and path.is_file()
 
 
 def _decisions(trace: Trace) -> Iterator[str]:
@@ -131,6 +128,7 @@ def _of_its_run(name: str) -> dict[str, bytes]:
 
 def _write(path: Path, data: bytes) -> None:
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(path, data)
     except OSError as error:
         raise _unwritable(path, error) from None

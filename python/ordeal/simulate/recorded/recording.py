@@ -135,17 +135,19 @@ class Recording:
 
     def open(self) -> list[Entry]:
         """Read the file, if there is one, and return what it holds."""
-        records.paths[portable(str(self._path))] = None
-        is_there = self._path.exists()
+        name = portable(str(self._path))
+        records.paths[name] = None
+        path = records.unpacked.get(name, self._path)
+        is_there = path.exists()
         if not is_there and records.only_serve:
             hint = "run the test once where it may ask the real thing, or name the file that it wrote"
-            raise RecordError(f"nothing is recorded in {portable(str(self._path))}", hint=hint)
+            raise RecordError(f"nothing is recorded in {name}", hint=hint)
         is_kept = is_there and (self._is_ordered or self._path.suffix in CASSETTES)
         self.is_new = not (records.only_serve or is_kept)
-        size = self._path.stat().st_size if is_there else -1
-        found = self._read.get(self._path)
+        size = path.stat().st_size if is_there else -1
+        found = self._read.get(path)
         if found is None or found[0] != size:
-            found = self._read[self._path] = size, read_record(self._path) if is_there else []
+            found = self._read[path] = size, read_record(path) if is_there else []
         self._known = found[1]
         return self._known
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -73,3 +74,22 @@ def test_a_packed_failure_has_its_record(trace: Trace, capsys: pytest.CaptureFix
     trace.save("trace.json")
     assert main(["artifacts", "export", "trace.json", "-o", "other"]) == 0
     assert [each.name for each in Path("other").iterdir() if each.suffix == ".jsonl"] == []
+
+
+def test_a_packed_failure_is_replayed_from_the_record_in_its_archive(
+    trace: Trace, capsys: pytest.CaptureFixture[str]
+) -> None:
+    trace.records.append("missing.jsonl")
+    trace.save("trace.json")
+    assert main(["pack", "trace.json", "-o", "bug.zip"]) == 0
+    Path("counted.jsonl").write_text("another one, of the project that it is opened in")
+    assert main(["replay", "bug.zip"]) == 1
+    assert "12 = len(" in capsys.readouterr().err
+    with zipfile.ZipFile("bug.zip", "a") as archive:
+        archive.writestr("missing.jsonl", "damaged")
+    assert main(["replay", "bug.zip"]) == 1, "nothing asks it"
+    packed = bytearray(Path("bug.zip").read_bytes())
+    packed[packed.index(b"counted.jsonl") + 20] ^= 255
+    Path("damaged.zip").write_bytes(packed)
+    assert main(["replay", "damaged.zip"]) == 2
+    assert "error: cannot read the records in damaged.zip: " in capsys.readouterr().err
