@@ -100,7 +100,7 @@ def load_config_for(class_paths: Sequence[str], path: str | Path | None) -> Orde
 
 
 def _class_paths(text: str) -> list[str]:
-    # A text that is no class path is looked for in the files of the project: a file, a node id of pytest, a module.
+    # Any other text is looked for in the files of the project: a file, a node id of pytest, a module.
     if CLASS_PATH.accept(text) is not None:
         return [text]
     if found := [each for each in class_paths_like(text) if CLASS_PATH.accept(each)]:

@@ -30,7 +30,7 @@ def _every(name: str, complaint: Complaint, array_holds: Callable[[Any, Any], bo
 
     def check(value: Any) -> str | None:
         array = value.to_numpy() if hasattr(value, "to_numpy") else value
-        numpy = sys.modules.get("numpy")  # there is no array unless the program has imported it
+        numpy = sys.modules.get("numpy")  # without it in the program, nothing is an array
         is_array = numpy is not None and isinstance(array, numpy.ndarray) and array.dtype.kind in "biufc"
         if is_array and array_holds(numpy, array):
             return None

@@ -51,7 +51,7 @@ _EDITORS = {
     "zed": "zed://file{file}:{line}",
     "pycharm": "pycharm://open?file={file}&line={line}",
 }
-#: What a figure means that is no everyday word.
+#: Explains the figures whose names do not.
 _MEANINGS = {"edges": "jumps from one line or branch to the next that some run took", "lines": "of the target modules"}
 #: More marks than this hide the curve.
 MARKS_MAX = 30

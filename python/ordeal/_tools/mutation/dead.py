@@ -70,11 +70,6 @@ def proof(source: Source, mutant: Mutant, statement: ast.stmt | None) -> str:
     chain = [] if statement is None else [*_within(source, statement, mutant), *source.ancestors(statement)]
     if any(is_for_others(*pair, names_of_systems(source)) for pair in pairwise(chain)):
         return "only other versions of Python or other systems run it"
-    if (
-        any(_sets_what_it_compares(each) for each in chain[:2])
-        and {mutant.original, mutant.replacement} in _SAME_AT_EQUAL
-    ):
-        return "it sets a value that is already equal"
     if _does_nothing(statement) and (name := unread(source, mutant, statement)):
         return never_read(name)
     return ""
@@ -86,28 +81,6 @@ def _within(source: Source, statement: ast.stmt, mutant: Mutant) -> list[ast.AST
     found = [(each, span) for each, span in spans if span[0] <= mutant.start and mutant.end <= span[1]]
     # `walk` comes to outer expressions first.
     return [*(each for each, _ in reversed(found)), statement]
-
-
-#: Operators that differ only for equal values.
-_SAME_AT_EQUAL = {"<", "<="}, {">", ">="}
-
-
-def _sets_what_it_compares(node: ast.AST) -> bool:
-    """Return True for a clamp to a number: ``if a > 9: a = 9``, or ``9 if a > 9 else a``."""
-    match node:
-        case ast.If(
-            test=ast.Compare(left=one, comparators=[other]), orelse=[], body=[ast.Assign(targets=[a], value=b)]
-        ):
-            pass
-        case ast.IfExp(test=ast.Compare(left=one, comparators=[other]), body=a, orelse=b):
-            pass
-        case _:
-            return False
-    texts = {ast.unparse(a), ast.unparse(b)}
-    is_number = any(
-        isinstance(each, ast.Constant) or getattr(getattr(each, "func", None), "id", "") == "len" for each in (a, b)
-    )
-    return is_number and texts == {ast.unparse(one), ast.unparse(other)}
 
 
 def never_read(name: str) -> str:

@@ -564,7 +564,7 @@ class _ClassTrial:
     def _tried(self, method: Method) -> TriedMethod:
         answers = method.answers | self._said_to_raise(method)
         if any(each.is_guessed for each in method.parameters):
-            # What the class stores may fail in a later call: where nobody says what it takes, that is no finding.
+            # What the class stores may fail in a later call: without a type for it, this is not a finding.
             answers |= {TypeError, AttributeError}
         return TriedMethod(
             method.name,

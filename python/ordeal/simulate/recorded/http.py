@@ -88,7 +88,7 @@ def _body(body: Any) -> bytes:
     return json.dumps(body, default=lambda each: type(each).__name__).encode()
 
 
-# -- errors, of which vcrpy keeps no trace ----------------------------------------------------------------------------
+# -- errors, which vcrpy does not record ------------------------------------------------------------------------------
 
 
 @contextmanager

@@ -204,7 +204,7 @@ class Recording:
         return self.ask("http", http_request(self.headers, method, url, headers, body))
 
     def ask(self, kind: Any, parts: Mapping[str, str]) -> Asked:
-        """Return the recorded answer to a request, or that of which the real thing is to be asked.
+        """Return the recorded answer to a request, or one that the real thing is to give.
 
         Raises:
             RecordDrift: another request was recorded, or none.
@@ -237,7 +237,7 @@ class Recording:
         """Raise what says how a request differs from what was recorded."""
         known, place = self._known, self._count if self._is_ordered else len(self._known)
         same = [number for number, each in enumerate(known) if is_same(each, now)]
-        alike = [
+        similar = [
             each for each in known[place : place + 1] or (() if self._is_ordered else known) if each.kind == now.kind
         ]
         if same and same[-1] >= place:
@@ -246,8 +246,8 @@ class Recording:
             details += [f"missing before it, number {place + 1}: {known[place].title}"]
         elif same:
             problem, details = "was not made so often", [f"recorded as number {same[-1] + 1}: {known[same[-1]].title}"]
-        elif alike:
-            nearest = min(alike, key=lambda each: len(differences(each.request, now.request)))
+        elif similar:
+            nearest = min(similar, key=lambda each: len(differences(each.request, now.request)))
             problem, details = "differs", [f"recorded: {nearest.title}"]
             for name, was, is_now in differences(nearest.request, now.request):
                 texts = [one_line(text, limit=LINE_CHARS_MAX) or "nothing" for text in (is_now, was)]

@@ -52,12 +52,6 @@ def verdicts(folder: Path, word: Word, *operators: str, note: str = "") -> list[
         ("for b in c:\n        del a[b]", False),
         ("b = c()\n    print(b)\n    del b\n    return locals()", False),
         ("global b\n    del b", False),
-        ("if a > 9:\n        a = 9\n    return a", True),
-        ("if a > 9:\n        a = 8\n    return a", False),
-        ("if a > b:\n        a = b\n    return a", False),
-        ("if a > len(b):\n        a = len(b)\n    else:\n        print()\n    return a", False),
-        ("return print() or (a if a < len(b) else len(b))", True),
-        ("return print() or (b if a < len(b) else len(b))", False),
     ],
 )
 def test_what_cannot_matter_is_proved(tmp_path: Path, body: str, dead: bool) -> None:

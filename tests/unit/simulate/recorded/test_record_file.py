@@ -1,4 +1,4 @@
-"""A file that is no record is refused."""
+"""What is not a record is refused."""
 
 from __future__ import annotations
 
