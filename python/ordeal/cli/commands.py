@@ -26,7 +26,7 @@ _MODULES = {
     "mutate": "mutation.mutate",
 }
 #: The commands whose flags override settings: they are passed on as they were given.
-_OVERRIDING = ("benchmark", "explore", "mutate")
+_OVERRIDING = ("benchmark", "explore", "mutate", "profile")
 
 
 class GroupedCommand(click.Command):

@@ -159,7 +159,8 @@ class _Gate:
         if self._flags.baseline is None and not Path(path).exists():
             hint = f"`ordeal profile --json > {path}` notes what they are now"
             return GateCheck("counts", "skipped", f"no {path} to compare with", next=hint)
-        order = ["profile", "--config", self._flags.config, "--baseline", path, "--budget", f"{self._flags.budget:g}"]
+        order = ["profile", "--config", self._flags.config, "--baseline", path]
+        order += [] if self._flags.budget is None else ["--budget", f"{self._flags.budget:g}"]
         answers, others, left_out, failed = self._asked(classes, order, self._left() / 2)
         bad = [found for answer in answers for found in answer["findings"]]
         others += [

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -14,13 +16,18 @@ from ordeal._tools.profile.figures import ProfileReport, TestProfile, findings, 
 from ordeal.cli import terminal
 from ordeal.cli.folders import failure_path
 from ordeal.config.flags import ProfileFlags
-from ordeal.config.options import DEFAULT_PATH
+from ordeal.config.options import DEFAULT_PATH, ProfileConfig
 from ordeal.config.settings_file import load_config
+from ordeal.config.table import values_of
 from ordeal.errors import FOUND, WRONG_USE, ConfigError
 
 
-def run(flags: ProfileFlags) -> int:
+def run(given: Mapping[str, Any]) -> int:
     """Measure. Return 1 for a finding, 2 if a test cannot run."""
+    file = given["config"] or DEFAULT_PATH
+    is_there = given["config"] is not None or Path(file).exists()
+    section = load_config(file, needs_tests=False).profile if is_there else ProfileConfig()
+    flags = ProfileFlags(**values_of(section), tests=given["tests"]).with_flags(given)
     trust_settings(Path(DEFAULT_PATH))
     baseline = None if flags.baseline is None else read_baseline(flags.baseline)
     report = ProfileReport([])
@@ -34,7 +41,7 @@ def run(flags: ProfileFlags) -> int:
             raise ConfigError(f"`{test}` cannot be profiled: {made.error}", hint=made.hint)
         before = next((each for each in baseline.profiles if each.test == test), None) if baseline else None
         report.profiles.append(made)
-        report.findings += findings(made, before, budget=flags.budget, slowest=flags.growth)
+        report.findings += findings(made, before, budget=flags.budget, slowest=flags.growth, leaks=flags.leaks)
         if not flags.json:
             terminal.write(_shown(made))
     if baseline is not None:

@@ -127,6 +127,7 @@ def _is_dotted(name: str) -> bool:
 
 
 SWITCH = Check("a boolean", True, "boolean", lambda value: value if isinstance(value, bool) else None)
+PERCENT_FROM_0 = number("a number of percent, 0 or more", 5, "0 or more", lambda value: value >= 0)
 PROBABILITY = number("a number from 0 to 1", 0.4, "0 to 1", lambda value: 0 <= value <= 1)
 MODULES = texts("a list of module names", "myapp", _NOT_BLANK)
 KNOWN = texts("a list of texts that are not empty", "3f1c0a9b7d24", _NOT_BLANK)

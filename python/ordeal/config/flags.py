@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any, get_args
 
 from ordeal._base.limits import SEED_MAX
-from ordeal.config.checks import integer, number, one_of, text
+from ordeal.config.checks import PERCENT_FROM_0, integer, number, one_of, text
 from ordeal.config.options import (
     BASELINE,
     DEFAULT_PATH,
@@ -22,12 +22,10 @@ from ordeal.config.options import (
     HealthConfig,
     Metric,
     MutationsConfig,
+    ProfileConfig,
     ReportConfig,
 )
 from ordeal.config.table import Option, Table, option, place, switch
-
-PERCENT_FROM_0 = number("a number of percent, 0 or more", 5, "0 or more", lambda value: value >= 0)
-
 
 ON_EXISTS: Any = option(
     None,
@@ -265,7 +263,9 @@ class GateFlags(CommandFlags):
     max_time: float = option(60.0, SECONDS_ABOVE_0, flag="--max-time SECONDS", help="Time of all checks together")
     mutate: bool = switch("--mutate", "Judge mutants of the changed lines, too")
     baseline: str | None = place("--baseline FILE", "Figures of `ordeal profile --json`", f"{BASELINE}, if it is there")
-    budget: float = option(0.0, PERCENT_FROM_0, flag="--budget PERCENT", help="By how much a figure may exceed it")
+    budget: float | None = option(
+        None, PERCENT_FROM_0, "as `[profile]` says", flag="--budget PERCENT", help="By how much a figure may exceed it"
+    )
     flakes: int = option(0, integer(0, example=1), flag="--flakes N", help="Number of failures that may be flaky")
     strict: bool = switch("--strict", "Exit with 1 if a check is partial, too")
 
@@ -307,23 +307,11 @@ class PackFlags(Table):
     on_exists: str | None = ON_EXISTS
 
 
-class ProfileFlags(CommandFlags):
+class ProfileFlags(ProfileConfig, CommandFlags):
     """What ``ordeal profile`` counts: ``tests`` are classes, simulated tests and traces; none for the settings file."""
 
     tests: tuple[str, ...] = ()
     baseline: str | None = place("--baseline FILE", "An earlier report as JSON, which no figure may exceed", "none")
-    budget: float = option(
-        0.0,
-        PERCENT_FROM_0,
-        flag="--budget PERCENT",
-        help="By how much a figure may exceed the baseline",
-    )
-    growth: str = option(
-        "n log n",
-        one_of("linear", "n log n", "quadratic", "cubic"),
-        flag="--growth NAME",
-        help="Fastest growth that passes: linear, n log n, quadratic or cubic",
-    )
     memory: bool = switch("--memory", "Look for objects that runs leave behind, in place of counting")
     runs: int | None = option(
         None, integer(1, 10_000, example=60), "60, with --memory 20", flag="--runs N", help="Random runs of each test"

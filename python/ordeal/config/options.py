@@ -17,6 +17,7 @@ from ordeal.config.checks import (
     KNOWN,
     MODULES,
     PATH,
+    PERCENT_FROM_0,
     PROBABILITY,
     SWITCH,
     TRACES,
@@ -354,6 +355,23 @@ class HealthConfig(Table):
     )
 
 
+class ProfileConfig(Table):
+    """The section ``[profile]``: what figures of ``ordeal profile`` may be, and those that the gate compares."""
+
+    budget: float = option(
+        0.0, PERCENT_FROM_0, flag="--budget PERCENT", help="By how much a figure may exceed the baseline"
+    )
+    growth: str = option(
+        "n log n",
+        one_of("linear", "n log n", "quadratic", "cubic"),
+        flag="--growth NAME",
+        help="Fastest growth that passes: linear, n log n, quadratic or cubic",
+    )
+    leaks: int = option(
+        0, integer(0, example=2), flag="--leaks N", help="How many lines may leave objects behind, with --memory"
+    )
+
+
 class MutationsConfig(Table):
     """The section ``[mutations]``: what ``ordeal mutate`` does where the command line gives no option.
 
@@ -434,6 +452,7 @@ SECTIONS: dict[str, type[Table]] = {
     "health": HealthConfig,
     "fleet": FleetConfig,
     "mutations": MutationsConfig,
+    "profile": ProfileConfig,
 }
 
 

@@ -20,6 +20,7 @@ from ordeal.config.options import (
     FleetConfig,
     HealthConfig,
     MutationsConfig,
+    ProfileConfig,
     ReportConfig,
     TestConfig,
 )
@@ -45,6 +46,7 @@ class OrdealConfig(Table):
     health: HealthConfig = HealthConfig()
     fleet: FleetConfig = FleetConfig()
     mutations: MutationsConfig = MutationsConfig()
+    profile: ProfileConfig = ProfileConfig()
 
 
 def load_config(path: str | Path = DEFAULT_PATH, *, needs_tests: bool = True) -> OrdealConfig:
@@ -71,6 +73,7 @@ def load_config(path: str | Path = DEFAULT_PATH, *, needs_tests: bool = True) ->
         health=_section(HealthConfig, _table(document, "health", source), "health", source),
         fleet=_section(FleetConfig, _table(document, "fleet", source), "fleet", source),
         mutations=_section(MutationsConfig, _table(document, "mutations", source), "mutations", source),
+        profile=_section(ProfileConfig, _table(document, "profile", source), "profile", source),
     )
 
 

@@ -115,17 +115,16 @@ def read_baseline(path: str) -> ProfileReport:
     return found
 
 
-def findings(now: TestProfile, before: TestProfile | None, *, budget: float, slowest: str) -> Iterator[str]:
+def findings(now: TestProfile, before: TestProfile | None, *, budget: float, slowest: str, leaks: int) -> Iterator[str]:
     """Yield what is wrong with a profile: errors, leaks, fast growth, and what exceeds an earlier one by ``budget`` %.
 
-    Growth that was there before is no finding.
+    As many ``leaks`` pass, and growth that was there before.
     """
     if now.error:
         yield f"{now.test}: {now.error}"
     tolerated = {each.place: each.objects for each in (before.leaks if before is not None else ()) or ()}
-    for leak in now.leaks or ():
-        if leak.objects <= tolerated.get(leak.place, 0) * (1 + budget / 100):
-            continue
+    found = [each for each in now.leaks or () if each.objects > tolerated.get(each.place, 0) * (1 + budget / 100)]
+    for leak in found if len(found) > leaks else ():
         what = f"{counted(leak.objects, 'object')} ({leak.bytes:,} bytes)"
         yield f"{now.test}: the same runs leave {what} behind each time, made at {leak.place}"
     known = before.figures if before is not None else {}

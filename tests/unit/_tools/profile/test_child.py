@@ -124,3 +124,17 @@ def test_the_size_of_values_counts_what_they_hold_and_runs_nothing() -> None:
     endless.append(endless)
     assert size_of(endless) < 5
     assert size_of([size_of, TestProfile, sys]) == 0
+
+
+@pytest.mark.slow
+def test_the_settings_say_what_passes_where_the_command_does_not(tmp_path: Path) -> None:
+    def findings(*arguments: str) -> list[str]:
+        report = msgspec.json.decode(
+            profiled(tmp_path, "profiled:Sizes", "--runs", "20", *arguments), type=ProfileReport
+        )
+        return report.findings
+
+    assert findings()
+    (tmp_path / "ordeal.toml").write_text('[profile]\ngrowth = "cubic"\n')
+    assert findings() == []
+    assert findings("--growth", "n log n")
