@@ -77,7 +77,7 @@ def invariant[Function: Callable[..., Any]](
 
 
 def strategy(given: Any) -> st.SearchStrategy[Any]:
-    """Return the strategy of a type such as ``int`` or ``list[int]``; a strategy is returned as it is.
+    """Return the strategy of ``given``, a type such as ``int`` or ``list[int]``; a strategy is returned as it is.
 
     Raises:
         MachineError: it is neither.
