@@ -58,7 +58,8 @@ class BoundPlaces:
             self._entered_at = modules_mark()
             if self._found_at != self._entered_at:
                 self._found = list(self._own)
-                for module_name, module in program_modules():
+                # A method is bound nowhere else, and a block may be entered before each step.
+                for module_name, module in program_modules() if self._by_id else ():
                     if package_of(module_name) in MACHINERY:
                         continue
                     namespace = namespace_of(module)

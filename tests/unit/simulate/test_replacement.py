@@ -235,6 +235,16 @@ def test_a_module_that_does_not_answer_is_reached_all_the_same(
     assert simulate.run(_nothing) == 1
 
 
+def test_for_methods_alone_no_module_is_looked_through(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ordeal.simulate.replacement.program_modules", lambda: pytest.fail("it looked"))
+    replacement, original = staticmethod(len), vars(Holder)["bound"]
+    places = BoundPlaces({(Holder, "bound"): replacement})
+    places.enter()
+    assert vars(Holder)["bound"] is replacement
+    assert places.leave() == []
+    assert vars(Holder)["bound"] is original
+
+
 def test_a_module_that_has_two_names_is_put_back_as_well(
     patch: Patch, user: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
