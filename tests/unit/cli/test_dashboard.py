@@ -57,7 +57,7 @@ def test_it_serves_until_ctrl_c(tmp_path: Path) -> None:
         assert address.startswith("http://127.0.0.1:")
         # It listens before it prints; whoever comes early waits.
         with urllib.request.urlopen(address, timeout=600) as answer:
-            assert b"No run is kept" in answer.read()
+            assert b"No search is kept" in answer.read()
         process.send_signal(signal.SIGINT)
         assert process.wait(60) == 0
     finally:
