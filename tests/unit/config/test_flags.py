@@ -7,14 +7,13 @@ from pathlib import Path
 
 import pytest
 
-import ordeal
 from ordeal.config import flags
 from ordeal.config.table import Table, keys_of
 
+#: Where the package lies, even if its folders are links.
+PACKAGE = Path(flags.__file__).resolve().parents[1]
 SOURCES = "\n".join(
-    path.read_text("utf-8")
-    for path in Path(ordeal.__file__).parent.rglob("*.py")
-    if "config" not in path.relative_to(Path(ordeal.__file__).parent).parts
+    path.read_text("utf-8") for path in PACKAGE.rglob("*.py") if "config" not in path.relative_to(PACKAGE).parts
 )
 TABLES = [each for each in vars(flags).values() if isinstance(each, type) and issubclass(each, Table)]
 
