@@ -16,18 +16,15 @@ from ordeal._tools.profile.figures import ProfileReport, TestProfile, findings, 
 from ordeal.cli import terminal
 from ordeal.cli.folders import failure_path
 from ordeal.config.flags import ProfileFlags
-from ordeal.config.options import DEFAULT_PATH, ProfileConfig
-from ordeal.config.settings_file import load_config
+from ordeal.config.options import DEFAULT_PATH
+from ordeal.config.settings_file import load_config, load_settings
 from ordeal.config.table import values_of
 from ordeal.errors import FOUND, WRONG_USE, ConfigError
 
 
 def run(given: Mapping[str, Any]) -> int:
     """Measure. Return 1 for a finding, 2 if a test cannot run."""
-    file = given["config"] or DEFAULT_PATH
-    is_there = given["config"] is not None or Path(file).exists()
-    section = load_config(file, needs_tests=False).profile if is_there else ProfileConfig()
-    flags = ProfileFlags(**values_of(section), tests=given["tests"]).with_flags(given)
+    flags = ProfileFlags(**values_of(load_settings(given["config"]).profile), tests=given["tests"]).with_flags(given)
     trust_settings(Path(DEFAULT_PATH))
     baseline = None if flags.baseline is None else read_baseline(flags.baseline)
     report = ProfileReport([])

@@ -77,6 +77,16 @@ def load_config(path: str | Path = DEFAULT_PATH, *, needs_tests: bool = True) ->
     )
 
 
+def load_settings(path: str | Path | None) -> OrdealConfig:
+    """Return the settings of a file, with or without classes; the defaults without a ``path`` and a default file.
+
+    Raises ``ConfigError`` as ``load_config`` does.
+    """
+    if path is None and not Path(DEFAULT_PATH).exists():
+        return OrdealConfig(explorer=ExplorerConfig(), tests=(), report=ReportConfig())
+    return load_config(DEFAULT_PATH if path is None else path, needs_tests=False)
+
+
 def load_config_for(class_paths: Sequence[str], path: str | Path | None) -> OrdealConfig:
     """Return a configuration for classes that are named elsewhere: each with its entry of the file, if it has one.
 
@@ -93,10 +103,7 @@ def load_config_for(class_paths: Sequence[str], path: str | Path | None) -> Orde
             hint = f"{found}, or name a class after the command: `{named}`"
             raise refusal(f"config file not found: {DEFAULT_PATH}", hint)
         return load_config(DEFAULT_PATH if path is None else path)
-    if path is None and not Path(DEFAULT_PATH).exists():
-        config = OrdealConfig(explorer=ExplorerConfig(), tests=(), report=ReportConfig())
-    else:
-        config = load_config(DEFAULT_PATH if path is None else path, needs_tests=False)
+    config = load_settings(path)
     entries = {test.class_path: test for test in reversed(config.tests)}
     wanted = dict.fromkeys(path for each in class_paths for path in _class_paths(each))
     return config.replaced(tests=tuple(entries.get(each, TestConfig(class_path=each)) for each in wanted))

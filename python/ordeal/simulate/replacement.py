@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from types import ModuleType, TracebackType
 from typing import Any
 
@@ -86,6 +87,15 @@ class BoundPlaces:
                     if id(value) in real:
                         namespace[bound] = real[id(value)]
         return [f"{places[number][2].get('__name__', places[number][0])}.{places[number][1]}" for number in left]
+
+    @contextmanager
+    def in_place(self) -> Iterator[None]:
+        """Put the replacements in place, for the block."""
+        self.enter()
+        try:
+            yield
+        finally:
+            self.leave()
 
 
 def modules_mark() -> tuple[int, str | None]:

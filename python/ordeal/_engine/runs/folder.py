@@ -119,10 +119,13 @@ _EVENT = msgspec.json.Decoder(AnyEvent)
 _STATUS = msgspec.json.Decoder(RunStatus)
 
 
-def read_events(folder: Path) -> Iterator[Event]:
-    """Yield the events of a run, as far as they are whole: the last line of a session that was killed may be torn."""
+def read_events(folder: Path, bytes_max: int = EVENTS_BYTES_MAX) -> Iterator[Event]:
+    """Yield the events of a run, as far as they are whole: the last line of a session that was killed may be torn.
+
+    Only the first ``bytes_max`` bytes are read.
+    """
     try:
-        data = read_regular(folder / EVENTS, EVENTS_BYTES_MAX)
+        data = read_regular(folder / EVENTS, bytes_max)
     except OSError:
         return
     for line in data.split(b"\n"):

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ordeal._base.formatting import counted, percent, short_names
-from ordeal._base.limits import LINES_MAX, ROWS_MAX
+from ordeal._base.limits import LINES_MAX, PART_BYTES, ROWS_MAX
 from ordeal._engine.runs.events import (
     Event,
     Finished,
@@ -35,7 +35,8 @@ def list_values(runs: Path) -> dict[str, Any]:
     rows: list[dict[str, Any]] = []
     for folder in reversed(run_folders(runs)[-ROWS_MAX:]):
         status = read_status(folder)
-        session = next((each for each in read_events(folder) if isinstance(each, SessionBegun)), None)
+        begin = read_events(folder, PART_BYTES)  # of all runs, and again while the page is open
+        session = next((each for each in begin if isinstance(each, SessionBegun)), None)
         command = command_of(session.options) if session else ""
         rows.append({"id": folder.name, "state": state_of(status), "status": status, "command": command})
     found = [row["status"].findings_total if row["status"] else 0 for row in reversed(rows)][-LINES_MAX:]

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ordeal.config.flags import MutateOptions
-from ordeal.config.options import DEFAULT_PATH, MutationsConfig
-from ordeal.config.settings_file import load_config
+from ordeal.config.settings_file import load_settings
 from ordeal.config.table import values_of
 from ordeal.errors import ConfigError
 
@@ -22,9 +21,7 @@ def with_settings(given: Mapping[str, Any]) -> MutateOptions:
     Raises:
         ConfigError: the settings file is not valid, or the one that was named is not there.
     """
-    section = MutationsConfig()
-    if given["config"] is not None or Path(DEFAULT_PATH).exists():
-        section = load_config(given["config"] or DEFAULT_PATH, needs_tests=False).mutations
+    section = load_settings(given["config"]).mutations
     if given["preset"] is not None:
         section = section.replaced(operators=())
     return MutateOptions(**values_of(section), paths=given["paths"] or section.targets).with_flags(given)

@@ -7,8 +7,7 @@ import functools
 import io
 import os
 import stat
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 from ordeal._base.limits import INPUT_BYTES_MAX
@@ -134,13 +133,4 @@ _PLACES = BoundPlaces(
         **_CAPTURED,
     }
 )
-
-
-@contextmanager
-def patches() -> Iterator[None]:
-    """Put the functions in place, for the block."""
-    _PLACES.enter()
-    try:
-        yield
-    finally:
-        _PLACES.leave()
+patches = _PLACES.in_place

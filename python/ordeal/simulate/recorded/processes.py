@@ -7,8 +7,6 @@ import os
 import shlex
 import subprocess
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import PurePath
 from typing import Any
 
@@ -115,13 +113,4 @@ _PLACES = BoundPlaces(
         (os, "system"): _system,
     }
 )
-
-
-@contextmanager
-def patches() -> Iterator[None]:
-    """Put the functions in place, for the block."""
-    _PLACES.enter()
-    try:
-        yield
-    finally:
-        _PLACES.leave()
+patches = _PLACES.in_place
