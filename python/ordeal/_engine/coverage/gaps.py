@@ -114,7 +114,7 @@ def find_gaps(targets: Sequence[Target], *lines: Mapping[str, Sequence[int]]) ->
             distance = min((abs(line - other) for other in ran[max(place - 1, 0) : place + 1]), default=math.inf)
             gaps.append((distance, {"file": shown, "line": line, "code": code}))
     gaps.sort(key=lambda gap: gap[0])
-    unreached = []  # targets with functions, none of which ran
+    unreached = []  # targets with functions that never ran
     for name, own in paths.items():
         if not any(seen.get(path) for path in own for seen in lines):
             files = filter(None, map(_parsed, own))
