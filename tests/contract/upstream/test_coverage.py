@@ -7,9 +7,6 @@ from typing import Any
 
 import pytest
 
-from ordeal.errors import OrdealError, TargetError
-from ordeal.explore import ExplorationResult
-
 from ..projects import Project, explore
 
 pytestmark = pytest.mark.slow
@@ -74,113 +71,6 @@ def test_finding_14_without_gaps_no_rule_is_preferred(project: Project, monkeypa
     assert abs(lead_of_the_far_rule(project)) < 0.06
 
 
-STORE = {
-    "store/__init__.py": "from store.stock import Stock\n",
-    "store/prices.py": """
-        def price(count):
-            if count > 3:
-                return count * 9
-            return count * 10
-    """,
-    "store/stock.py": """
-        from store.prices import price
-
-        class Stock:
-            def __init__(self):
-                self.count = 0
-
-            def add(self, count):
-                if count < 0:
-                    raise KeyError("never")
-                self.count += count
-                return price(self.count)
-    """,
-    "store/unused.py": """
-        def audit(rows):
-            for row in rows:
-                if row == "a \\\\ b" or row == 'c':
-                    raise ValueError("no \\"quotes\\" here")
-    """,
-    "chaos.py": """
-        from hypothesis import strategies as st
-        from hypothesis.stateful import RuleBasedStateMachine, rule
-
-        from store import Stock
-
-        class StoreMachine(RuleBasedStateMachine):
-            def __init__(self):
-                super().__init__()
-                self.stock = Stock()
-
-            @rule(count=st.integers(0, 4))
-            def add(self, count):
-                self.stock.add(count)
-    """,
-}
-
-
-def store_result(project: Project) -> ExplorationResult:
-    project.write(STORE)
-    return explore(project.load("chaos:StoreMachine"), runs=60, target_modules=["store"])
-
-
-def test_finding_15_a_package_is_looked_at_with_all_its_modules(
-    project: Project, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(project.root)
-    result = store_result(project)
-    gaps = [(gap["file"], gap["code"]) for gap in result.coverage_gaps]
-    assert ("store/stock.py", 'raise KeyError("never")') in gaps
-    assert ("store/unused.py", "for row in rows:") in gaps
-    assert not any(file == "store/prices.py" for file, _ in gaps), "both sides of its branch were taken"
-    assert len(gaps) == len(set(gaps)), "each gap once"
-    lines = {(gap["file"], gap["line"]) for gap in result.coverage_gaps}
-    assert ("store/stock.py", 10) in lines
-
-
-def test_finding_15_lines_are_counted_once_over_all_modules(project: Project) -> None:
-    result = store_result(project)
-    # Seven lines of bodies, and the six imports, classes and functions that importing the modules ran.
-    assert (result.lines_covered, result.lines_total) == (13, 18)
-
-
-def test_finding_15_a_suggestion_is_valid_python(project: Project) -> None:
-    result = store_result(project)
-    suggestions = result.reachability_suggestions()
-    assert len(suggestions) == len(result.coverage_gaps) >= 4
-    for row in suggestions:
-        labels: list[str] = []
-        eval(row["suggestion"], {"reachable": labels.append})
-        assert labels == [f"{row['file']}:{row['line']}: {row['code']}"]
-        assert row["runs"] == result.total_runs
-        assert row["confidence"] == "not_reached"
-
-
-def test_finding_15_the_report_of_the_command_line_shows_gaps_and_lines(project: Project) -> None:
-    project.write(STORE)
-    project.write(
-        {
-            "ordeal.toml": """
-                [explorer]
-                target_modules = ["store"]
-                max_runs = 60
-                workers = 1
-                [[tests]]
-                class = "chaos:StoreMachine"
-                [report]
-                format = "both"
-                output = "report.json"
-            """
-        }
-    )
-    done = project.explore()
-    assert done.returncode == 0, done.stderr
-    assert 'raise KeyError("never")' in done.stdout
-    behavior = json.loads((project.root / "report.json").read_text())["results"][0]["telemetry"]["behavior"]
-    assert 0 < behavior["lines_covered"] < behavior["lines_total"]
-    assert {gap["file"] for gap in behavior["coverage_gaps"]} == {"store/stock.py", "store/unused.py"}
-
-
 DEPOT = {
     # No __init__.py at the top nor in `far`: namespace packages.
     "depot/near.py": """
@@ -228,23 +118,6 @@ DEPOT = {
         class = "chaos:DepotMachine"
     """,
 }
-
-
-def test_finding_15_modules_that_are_not_or_cannot_be_imported_count(
-    project: Project, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(project.root)
-    project.write(DEPOT)
-    result = explore(project.load("chaos:DepotMachine"), runs=30, target_modules=["depot"])
-    assert [(gap["file"], gap["code"]) for gap in result.coverage_gaps] == [
-        ("depot/crashing.py", 'raise RuntimeError("not to be imported")'),
-        ("depot/far/unused.py", "for row in rows:"),
-        ("depot/optional.py", "if not text:"),
-        ("depot/optional.py", "raise ValueError('say \"something\"')"),
-    ]
-    # near.py whole; one line of crashing.py, three of unused.py and four of optional.py were left out.
-    assert (result.lines_covered, result.lines_total) == (5, 5 + 1 + 3 + 4)
-    assert any("depot/template.py is not valid Python" in note for note in result.notes)
 
 
 def test_finding_15_paths_are_relative_to_the_folder_that_the_command_runs_in(project: Project) -> None:
@@ -328,52 +201,3 @@ def test_finding_16_a_target_is_a_module_not_a_word_in_a_path(project: Project) 
     assert 2 <= edges <= 6, "an entry, two sides of a branch, three lines; nothing of the tests or of a longer name"
     assert lines_covered <= lines_total <= 6
     assert files == []
-
-
-@pytest.mark.parametrize("target", ["myap", "myapp.cores", "myapp.core.work", "nowhere"])
-def test_finding_16_a_target_that_does_not_exist_is_named(project: Project, target: str) -> None:
-    project.write(SHOP)
-    machine = project.load("checks.myapp_chaos:ShopMachine")
-    with pytest.raises(TargetError, match=target):
-        explore(machine, runs=5, target_modules=["myapp", target])
-
-
-def test_finding_16_a_target_with_a_syntax_error_is_named(project: Project) -> None:
-    project.write(SHOP)
-    project.write({"myapp/broken.py": "def half(:\n"})
-    machine = project.load("checks.myapp_chaos:ShopMachine")
-    with pytest.raises(TargetError, match=r"myapp\.broken"):
-        explore(machine, runs=5, target_modules=["myapp.broken"])
-
-
-def test_finding_16_a_string_is_not_a_list_of_targets(project: Project) -> None:
-    project.write(SHOP)
-    machine = project.load("checks.myapp_chaos:ShopMachine")
-    with pytest.raises(OrdealError, match="myapp"):
-        explore(machine, runs=5, target_modules="myapp")
-
-
-def test_finding_16_code_that_runs_in_a_thread_is_covered(project: Project) -> None:
-    project.write(SHOP)
-    project.write(
-        {
-            "threaded.py": """
-                import threading
-
-                from hypothesis import strategies as st
-                from hypothesis.stateful import RuleBasedStateMachine, rule
-
-                from myapp import core
-
-                class ThreadMachine(RuleBasedStateMachine):
-                    @rule(number=st.integers(0, 9))
-                    def work(self, number):
-                        thread = threading.Thread(target=core.work, args=(number,))
-                        thread.start()
-                        thread.join()
-            """
-        }
-    )
-    result = explore(project.load("threaded:ThreadMachine"), runs=20, steps=5, target_modules=["myapp"])
-    assert result.unique_edges >= 2
-    assert result.lines_covered >= 3

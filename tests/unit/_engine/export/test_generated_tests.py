@@ -6,6 +6,7 @@ import ast
 import importlib
 import os
 import re
+import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
@@ -227,6 +228,15 @@ def test_pytest_agrees_with_every_trace(tmp_path: Path) -> None:
     assert seen == {name: "FAILED" if "_fail_" in name else "PASSED" for name in tests}
     assert sum(name.startswith("test_fail_") for name in tests) == len(PLAIN + REPLAYED)
     assert any(name.startswith("test_path_") for name in tests)
+    rules = ("--select", "E4,E7,E9,F,W,UP,B,C4,SIM,PIE,RET", "--isolated", "--no-cache")
+    checked = subprocess.run(
+        [sys.executable, "-m", "ruff", "check", *rules, "test_generated.py"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert checked.returncode == 0, checked.stdout
 
 
 @pytest.mark.parametrize("name", PLAIN)
