@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from ordeal._base.limits import INPUT_BYTES_MAX
 from ordeal._base.regular_file import read_whole
-from ordeal._base.trace_file import of_archive
+from ordeal._base.trace_file import Trace, of_archive
 from ordeal.errors import TraceError
 
 
@@ -29,40 +29,38 @@ class RecordsUsed:
         self.only_serve = os.environ.get("ORDEAL_RECORD") == "never"
 
     @contextmanager
-    def replaying(self) -> Iterator[None]:
-        """Ask nothing of the real thing, during the block."""
-        before, self.only_serve = self.only_serve, True
-        try:
-            yield
-        finally:
-            self.only_serve = before
-
-    @contextmanager
-    def serving(self, archive: Path, names: Iterable[str]) -> Iterator[None]:
-        """Read the records of a packed failure, called ``names`` in its trace, from its archive, during the block.
+    def replaying(self, trace: Trace | None = None) -> Iterator[None]:
+        """Ask nothing of the real thing during the block, and read the records of a packed ``trace`` from its archive.
 
         Raises:
-            TraceError: it cannot be read, or is too large once it is unpacked.
+            TraceError: the archive cannot be read, or is too large once it is unpacked.
         """
-        with TemporaryDirectory() as folder:
-            try:
-                packed, left = read_whole(archive, INPUT_BYTES_MAX), INPUT_BYTES_MAX
-                for number, name in enumerate(names):
-                    with suppress(LookupError):  # it was not there to be packed
-                        data = of_archive(packed, name)
-                        left -= len(data)
-                        if left < 0:
-                            raise ValueError(f"together they have more than {INPUT_BYTES_MAX} bytes")
-                        # A number, as a name in an archive from a stranger may lead anywhere.
-                        self.unpacked[name] = Path(folder, f"{number}{Path(name).suffix}")
-                        self.unpacked[name].write_bytes(data)
-            except (OSError, ValueError) as error:
-                reason = error.strerror if isinstance(error, OSError) else error
-                raise TraceError(f"cannot read the records in {archive}: {reason}", hint="pack it again") from None
+        before = self.only_serve, self.unpacked
+        with TemporaryDirectory() if trace is not None and trace.archive and trace.records else nullcontext() as folder:
+            unpacked = {} if folder is None or trace is None else self._unpack(trace, Path(folder))
+            self.only_serve, self.unpacked = True, {**self.unpacked, **unpacked}
             try:
                 yield
             finally:
-                self.unpacked = {}
+                self.only_serve, self.unpacked = before
+
+    def _unpack(self, trace: Trace, folder: Path) -> dict[str, Path]:
+        unpacked: dict[str, Path] = {}
+        try:
+            packed, left = read_whole(trace.archive, INPUT_BYTES_MAX), INPUT_BYTES_MAX
+            for number, name in enumerate(trace.records):
+                with suppress(LookupError):  # it was not there to be packed
+                    data = of_archive(packed, name)
+                    left -= len(data)
+                    if left < 0:
+                        raise ValueError(f"together they have more than {INPUT_BYTES_MAX} bytes")
+                    # A number, as a name in an archive from a stranger may lead anywhere.
+                    unpacked[name] = Path(folder, f"{number}{Path(name).suffix}")
+                    unpacked[name].write_bytes(data)
+        except (OSError, ValueError) as error:
+            reason = error.strerror if isinstance(error, OSError) else error
+            raise TraceError(f"cannot read the records in {trace.archive}: {reason}", hint="pack it again") from None
+        return unpacked
 
 
 records = RecordsUsed()

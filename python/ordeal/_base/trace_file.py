@@ -18,7 +18,7 @@ import sys
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -116,7 +116,9 @@ class Trace:
     SHA-256 of the source of each module that the exploration traced, ``versions`` those of the software that recorded
     the run. ``rule_timeout`` is the exploration's limit for rules in seconds, None for that of the class.
     ``max_memory`` is its limit for processes in MiB, 0 for none. ``machine`` is a digest of the source of the class,
-    empty where that could not be read. ``records`` names the files with what the run got from outside, or added there.
+    empty where that could not be read. ``records`` names the files with what the run got from outside, or added there;
+    ``archive`` is the file of ``ordeal pack`` that the trace was loaded from and that holds them, empty for none. It is
+    not saved.
     """
 
     run_id: int
@@ -133,6 +135,7 @@ class Trace:
     max_memory: int = 0
     machine: str = ""
     records: list[str] = field(default_factory=list)
+    archive: str = field(default="", compare=False)
 
     def __repr__(self) -> str:
         ends = "" if self.failure is None else f", fails with {self.failure.error_type}"
@@ -335,10 +338,23 @@ class Trace:
         except (ValueError, LookupError, zlib.error) as error:
             raise TraceError(f"cannot read trace {target}: {error}", hint=_DAMAGED) from error
         try:
-            return cls.from_json(data, where=str(target))
+            trace = cls.from_json(data, where=str(target))
         except TraceError as error:
             error.hint = error.hint or _DAMAGED
             raise
+        trace.archive = str(target) if target.suffix == ".zip" else ""
+        return trace
+
+    def to_request(self) -> dict[str, str]:
+        """Return what another process of this machine reads with ``of_request``."""
+        return {"trace": self.to_json().decode(), "archive": self.archive}
+
+    @classmethod
+    def of_request(cls, request: Mapping[str, str]) -> Trace:
+        """Read the trace in a request of the process that started this one."""
+        trace = cls.from_json(request["trace"].encode())
+        trace.archive = request["archive"]
+        return trace
 
 
 def of_archive(packed: bytes, name: str) -> bytes:

@@ -33,7 +33,7 @@ def run(given: Mapping[str, Any]) -> int:
     runs = flags.runs or (20 if flags.memory else 60)
     for test, trace in subjects:
         terminal.say(f"Profiling {test} ...")
-        made = measured(test, trace=trace, runs=runs, seed=flags.seed, memory=flags.memory, seconds=flags.max_time)
+        made = measured(test, trace, runs=runs, seed=flags.seed, memory=flags.memory, seconds=flags.max_time)
         if made.error and len(subjects) == 1:
             raise ConfigError(f"`{test}` cannot be profiled: {made.error}", hint=made.hint)
         before = next((each for each in baseline.profiles if each.test == test), None) if baseline else None
@@ -55,19 +55,19 @@ def run(given: Mapping[str, Any]) -> int:
     return FOUND if report.findings else 0
 
 
-def _subjects(flags: ProfileFlags) -> list[tuple[str, str]]:
-    """Return each test with the text of its trace; empty for random runs."""
+def _subjects(flags: ProfileFlags) -> list[tuple[str, Trace | None]]:
+    """Return each test with its trace; None for random runs."""
     if not flags.tests:
-        return [(each.class_path, "") for each in load_config(flags.config).tests]
-    found = []
+        return [(each.class_path, None) for each in load_config(flags.config).tests]
+    found: list[tuple[str, Trace | None]] = []
     for name in flags.tests:
         if ":" in name and not Path(name).exists():
             split_class_path(name)
             trust(name)
-            found.append((name, ""))
+            found.append((name, None))
         else:
             trace = Trace.load(failure_path(name))
-            found.append((trace.test_class, trace.to_json().decode()))
+            found.append((trace.test_class, trace))
     return found
 
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 import pdb
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext, redirect_stdout
+from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from types import TracebackType
 
 from ordeal._base.formatting import safe_lines
-from ordeal._base.records_used import records
 from ordeal._base.trace_file import Trace
 from ordeal._engine.coverage.targets import changed_modules
 from ordeal._engine.execution.bucket import traceback_text
@@ -45,12 +44,6 @@ def run(flags: ReplayFlags) -> int:
     path = str(failure_path(flags.trace))
     flags = flags.replaced(trace=path)
     trace = Trace.load(path)
-    packed = [name for name in trace.records if path.endswith(".zip")]
-    with records.serving(Path(path), packed) if packed else nullcontext():
-        return _replay(flags, path, trace)
-
-
-def _replay(flags: ReplayFlags, path: str, trace: Trace) -> int:
     changed = changed_modules(trace.targets)
     if flags.check:
         terminal.write(checked_json(trace, path, changed) if flags.json else f"{checked_text(trace, changed)}\n")

@@ -313,7 +313,7 @@ class _Worker(SearchListener):
     def checked(self, finding: Finding, confirmation: Confirmation) -> None:
         """See ``SearchListener``. Others need not find it again."""
         self._unconfirmed = None
-        if confirmation in (Confirmation.CONFIRMED, Confirmation.FLAKY, Confirmation.SHORTER):
+        if confirmation in (Confirmation.CONFIRMED, Confirmation.FLAKY, Confirmation.BETTER):
             self._report_finding(finding)
 
     def cut_off(self) -> None:

@@ -12,6 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine
 
 from ordeal._base.formatting import one_line
 from ordeal._base.memory_limit import limited_memory
+from ordeal._base.records_used import records
 from ordeal._base.trace_file import Trace
 from ordeal._engine.execution.bucket import Bucketer, user_frames
 from ordeal._engine.execution.class_path import load_class, trust
@@ -80,14 +81,15 @@ class _Watcher(RunRecorder):
 def record(request: Mapping[str, Any], calls: Recorder) -> bytes:
     """Return what a replay of the requested trace showed, as JSON."""
     try:
-        trace = Trace.from_json(request["trace"].encode())
+        trace = Trace.of_request(request["trace"])
         trust(trace.test_class)
         driver = make_driver(load_class(trace.test_class), trace.rule_timeout)
         for fault in driver.faults:
             _watch_fault(fault, calls)
         randoms = GlobalRandoms()
         watcher = _Watcher(calls)
-        with randoms.managed(), driver.watching(), limited_memory(trace.max_memory):
+        limits = driver.watching(), limited_memory(trace.max_memory)
+        with randoms.managed(), limits[0], limits[1], records.replaying(trace):
             replayed = Replayer(driver, Bucketer([]), randoms).run(tape_of(trace, driver), watcher)
         failed = replayed.outcome.error
         if replayed.outcome.status is not Status.FAILED or failed is None:

@@ -42,7 +42,7 @@ def reproduce(trace: Trace) -> Reproduction:
     if not can_supervise():
         return Reproduction(reason="this system cannot fork")
     request: dict[str, Any] = {
-        "trace": trace.to_json().decode(),
+        "trace": trace.to_request(),
         "module": trace.test_class.partition(":")[0],
         "targets": sorted(trace.targets),
     }

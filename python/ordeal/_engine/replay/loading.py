@@ -30,12 +30,13 @@ class LoadedTrace(msgspec.Struct, frozen=True):
     driver: Driver
     replayer: Replayer
     randoms: GlobalRandoms
-    max_memory: int = 0
+    trace: Trace
 
     @contextmanager
     def running(self) -> Iterator[None]:
         """Limit rules and memory, and serve what was recorded. Restore the program's random generators afterwards."""
-        with self.randoms.managed(), self.driver.watching(), limited_memory(self.max_memory), records.replaying():
+        limits = self.driver.watching(), limited_memory(self.trace.max_memory)
+        with self.randoms.managed(), limits[0], limits[1], records.replaying(self.trace):
             yield
 
 
@@ -57,7 +58,7 @@ def load_for_replay(
     failure = trace.failure
     if failure is not None and ends_process(failure.error_type, failure.bucket):
         replayer = CrashReplayer(driver, Bucketer([]), randoms, Limits(trace.max_memory * MEBIBYTE))
-    return LoadedTrace(tape_of(trace, driver), driver, replayer, randoms, trace.max_memory)
+    return LoadedTrace(tape_of(trace, driver), driver, replayer, randoms, trace)
 
 
 def tape_of(trace: Trace, driver: Driver) -> _native.Tape:

@@ -9,6 +9,7 @@ from enum import Enum
 import msgspec
 
 from ordeal._base.formatting import short_names
+from ordeal._base.records_used import records
 from ordeal._base.trace_file import Trace, TraceFailure, TraceStep, step_text, versions_now
 from ordeal._base.untrusted import error_message, type_name
 from ordeal._engine.execution.bucket import bucket_after, falls_into, is_in_bucket, place_of, step_of
@@ -165,7 +166,8 @@ def rerun_schedule(trace: Trace) -> Rerun:
         raise OutdatedTraceError(
             f"`{trace.test_class}` is not a simulated test", hint="decorate it with `@simulate.test` again"
         )
-    outcome = test.replay(trace)
+    with records.replaying(trace):
+        outcome = test.replay(trace)
     status = _status(outcome.error, outcome.bucket, trace.failure)
     return Rerun(status=status, error=outcome.error, steps=list(trace.steps), misfits=0, rejected=False)
 

@@ -146,7 +146,7 @@ class FailureIntake:
         known = None if self._known else self._findings.known(bucket)  # what users declare is recognized by its message
         if known is not None:
             self._failed_again(known, end)
-            self._take_shorter(known, bucket, end)
+            self._take_better(known, bucket, end)
             is_slow = self._findings.takes_long(known) and known.is_timeout
             return Taken(bucket, bucket, end.crash is None, is_slow)
         finding = self._finding(bucket, end)
@@ -173,7 +173,7 @@ class FailureIntake:
         if known is not None:
             self._failed_again(known, end)
             if not is_declared:
-                self._take_shorter(known, finding.bucket, end)
+                self._take_better(known, finding.bucket, end)
             return True
         self._write_error(finding, end)
         if is_declared:
@@ -233,19 +233,21 @@ class FailureIntake:
             self._session.failure_took(monotonic() - end.began)
         self._met.add(known.bucket)
 
-    def _take_shorter(self, known: Finding, bucket: str, end: RunEnd) -> None:
-        """Keep a run in place of the longer one that is known of its bucket, so that shrinking begins with it.
+    def _take_better(self, known: Finding, bucket: str, end: RunEnd) -> None:
+        """Keep a run in place of the one that is known of its bucket and that is longer, or never fails again.
 
         A hang would have to take its whole limit again to be sure; what ends its process is compared by its supervisor.
         """
         steps = len(self._session.tape)
-        if steps >= len(known.tape) or self._findings.takes_long(known) or not falls_into(bucket, known.bucket):
+        if not self._findings.may_improve(known, steps) or not falls_into(bucket, known.bucket):
+            return
+        if self._findings.takes_long(known):
             return
         finding = self._finding(bucket, end)
         self._write_error(finding, end)
         with self._monitoring.hidden():
-            if self._findings.shorten(known, finding):
-                self.listener.checked(known, Confirmation.SHORTER)
+            if self._findings.improve(known, finding):
+                self.listener.checked(known, Confirmation.BETTER)
 
     def _write_error(self, finding: Finding, end: RunEnd) -> None:
         """Format the error of an isolated process now, while the journal has the run: its text may run code."""

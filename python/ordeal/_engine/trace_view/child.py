@@ -49,7 +49,7 @@ def main() -> None:
         answers.flush()
 
     try:
-        _record(Trace.from_json(request["trace"].encode()), request, answer)
+        _record(Trace.of_request(request["trace"]), request, answer)
     except OrdealError as error:
         answer(TraceView(reason=one_line(error.message)))
     except Exception as error:  # noqa: BLE001 - objects of the user's may raise anything when they are looked at

@@ -31,7 +31,7 @@ def record_view(trace: Trace, *, likelihood: bool = True) -> TraceView:
         return TraceView(reason="the failure ends its process")
     seconds = LIKELIHOOD_SECONDS if likelihood else 0.0
     request = {
-        "trace": trace.to_json().decode(),
+        "trace": trace.to_request(),
         "trusted": is_trusted(trace.test_class),
         "targets": sorted(trace.targets),
         "likelihood_seconds": seconds,

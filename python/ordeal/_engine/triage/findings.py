@@ -44,7 +44,7 @@ class Confirmation(Enum):
     FLAKY = "flaky"  # it does not fail each time
     UNFAITHFUL = "unfaithful"  # it fails only from a copied machine, so the copy is wrong
     DROPPED = "dropped"  # not examined: too many
-    SHORTER = "shorter"  # the bucket was found before, by a longer run
+    BETTER = "better"  # the bucket was found before, by a longer run or one that does not fail each time
 
 
 class Finding(msgspec.Struct):
@@ -91,11 +91,14 @@ class Finding(msgspec.Struct):
         return type_name(type(self.error)) == RuleTimeoutError.__name__
 
     def replace_by(self, other: Finding) -> bool:
-        """Take over the run of another finding of the bucket if that is shorter, or as short and earlier."""
-        if (len(other.tape), other.origin.run_id) >= (len(self.tape), self.origin.run_id):
+        """Take over the run of another finding of the bucket if that is better.
+
+        One that fails each time is, then a shorter one, then an earlier one.
+        """
+        if (other.flaky, len(other.tape), other.origin.run_id) >= (self.flaky, len(self.tape), self.origin.run_id):
             return False
         self.tape, self.origin, self.error = other.tape, other.origin, other.error
-        self.error_traceback = other.error_traceback
+        self.error_traceback, self.flaky, self.outside = other.error_traceback, other.flaky, other.outside
         self.improved = True
         return True
 
@@ -110,6 +113,7 @@ class Findings:
         self._unfaithful: dict[str, int] = {}
         self._take_long: dict[str, bool] = {}  # by bucket
         self._tried: dict[str, int] = {}  # steps of the shortest run that was compared, by bucket
+        self._gone: dict[str, int] = {}  # tries that are left for a run that fails again, by bucket of one that did not
 
     def __len__(self) -> int:
         return len(self._by_bucket)
@@ -175,15 +179,26 @@ class Findings:
         finding.flaky = not steady
         if self.count(finding.bucket, met):
             return Confirmation.KNOWN
+        if not any(seen):
+            self._gone[finding.bucket] = TRIES_MAX
         self._keep(finding)
         return Confirmation.FLAKY if finding.flaky else Confirmation.CONFIRMED
 
-    def shorten(self, known: Finding, finding: Finding) -> bool:
-        """Replace ``known`` by a later ``finding`` of its bucket, if that is shorter and fails each time as well."""
-        if known.flaky or known.outside or len(finding.tape) >= self._tried.get(known.bucket, len(known.tape)):
-            return False
-        self._tried[known.bucket] = len(finding.tape)
+    def may_improve(self, known: Finding, steps: int) -> bool:
+        """Return True if a later run of the bucket of ``known``, with that many ``steps``, is worth its replays."""
+        if known.flaky:
+            return self._gone.get(known.bucket, 0) > 0
+        return not known.outside and steps < self._tried.get(known.bucket, len(known.tape))
+
+    def improve(self, known: Finding, finding: Finding) -> bool:
+        """Replace ``known`` by a later ``finding`` of its bucket, if that fails each time and may improve it."""
         replays = self._replayer.confirm(finding.tape)
+        if known.flaky:
+            # What comes back now and then must not pass for what always does.
+            self._gone[known.bucket] -= 1
+            replays += self._replayer.confirm(finding.tape)
+        else:
+            self._tried[known.bucket] = len(finding.tape)
         if not all(falls_into(replayed.bucket, known.bucket) for replayed in replays):
             return False
         finding.tape = replays[0].tape

@@ -9,7 +9,7 @@ import sys
 import types
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from itertools import starmap
 from typing import Any, override
 
@@ -24,6 +24,7 @@ from ordeal._base.limits import CHILD_MEMORY_MIB, PARTS_MAX
 from ordeal._base.memory_limit import limited_memory
 from ordeal._base.monitoring_tools import needed_tool
 from ordeal._base.outside import outside
+from ordeal._base.records_used import records
 from ordeal._base.trace_file import Trace
 from ordeal._engine.execution.bucket import Bucketer
 from ordeal._engine.execution.class_path import load_class, load_object, trust
@@ -67,9 +68,10 @@ def main() -> None:
 def _profile(path: str, request: Mapping[str, Any]) -> TestProfile:
     if request["trusted"]:
         trust(path)
-    subject = _subject(path, Trace.from_json(request["trace"].encode()) if request["trace"] else None, request["seed"])
-    runs = 1 if request["trace"] else request["runs"]
-    with subject.running(), limited_memory(CHILD_MEMORY_MIB):
+    trace = Trace.of_request(request["trace"]) if request["trace"] else None
+    subject = _subject(path, trace, request["seed"])
+    runs = 1 if trace else request["runs"]
+    with subject.running(), limited_memory(CHILD_MEMORY_MIB), records.replaying(trace) if trace else nullcontext():
         made = TestProfile(path, seed=request["seed"], runs=runs)
         if request["memory"]:
             made.leaks = leaks(lambda: subject.all_runs(Meter(), runs))

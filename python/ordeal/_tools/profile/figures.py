@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -12,7 +13,7 @@ from ordeal._base.formatting import JSON_SCHEMA_VERSION, counted, one_line
 from ordeal._base.interpreter import answer_of
 from ordeal._base.limits import GRACE_SECONDS, INPUT_BYTES_MAX
 from ordeal._base.regular_file import read_regular
-from ordeal._base.trace_file import versions_now
+from ordeal._base.trace_file import Trace, versions_now
 from ordeal._engine.execution.class_path import is_trusted
 from ordeal._tools.profile.growth import SHAPES, Growth
 from ordeal.errors import ConfigError
@@ -74,9 +75,10 @@ class ProfileReport(msgspec.Struct):
     tool: str = "profile"
 
 
-def measured(test: str, *, trace: str, runs: int, seed: int, memory: bool, seconds: float) -> TestProfile:
+def measured(test: str, trace: Trace | None, *, runs: int, seed: int, memory: bool, seconds: float) -> TestProfile:
     """Return the profile of a class or a simulated test, or of the ``trace`` of one; it runs in another process."""
-    request = {"test": test, "trace": trace, "runs": runs, "seed": seed, "memory": memory, "trusted": is_trusted(test)}
+    request: dict[str, Any] = {"test": test, "trace": trace.to_request() if trace else None, "runs": runs, "seed": seed}
+    request |= {"memory": memory, "trusted": is_trusted(test)}
     # Sets get the same order each time.
     environment = {**os.environ, "PYTHONHASHSEED": "0"}
     try:

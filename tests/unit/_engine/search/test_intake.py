@@ -173,7 +173,34 @@ class HangsInItsInvariant(ChaosTest):
 @pytest.mark.skipif(not can_supervise(), reason="workers are forked on Linux only")
 @pytest.mark.parametrize("workers", [1, 2])
 def test_an_invariant_that_hangs_leaves_a_short_search_its_time(workers: int) -> None:
-    result = Explorer(HangsInItsInvariant, workers=workers, seed=0).run(max_time=4)
+    result = Explorer(HangsInItsInvariant, workers=workers, seed=0).run(max_time=6)
     (failure,) = result.failures
     assert "timed out" in str(failure.error)
     assert result.total_steps > 200
+
+
+class FailsSoonerInTheFirstRun(ChaosTest):
+    """What the first run meets never comes back; a run of four steps fails each time."""
+
+    limits = iter([2])
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.limit = next(self.limits, 4)
+        self.steps = 0
+
+    @rule()
+    def act(self) -> None:
+        self.steps += 1
+
+    @invariant()
+    def stays_small(self) -> None:
+        assert self.steps < self.limit
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_run_that_fails_each_time_stands_for_one_that_never_fails_again(workers: int) -> None:
+    FailsSoonerInTheFirstRun.limits = iter([2])
+    result = Explorer(FailsSoonerInTheFirstRun, workers=workers, seed=0).run(max_runs=12)
+    (failure,) = result.failures
+    assert (failure.flaky, failure.step, failure.count) == (False, 4, 12)

@@ -85,6 +85,13 @@ def test_a_packed_failure_is_replayed_from_the_record_in_its_archive(
     Path("counted.jsonl").write_text("another one, of the project that it is opened in")
     assert main(["replay", "bug.zip"]) == 1
     assert "12 = len(" in capsys.readouterr().err
+    # So do the commands that have another process run it.
+    assert main(["replay", "bug.zip", "--plain", "-"]) == 1
+    assert "No plain Python: what the test compares" in capsys.readouterr().err, "it got as far as the assertion"
+    assert main(["view", "bug.zip", "-o", "page.html", "--no-browser"]) == 0
+    assert "12 = len(" in Path("page.html").read_text()
+    assert "did not fail when it was recorded" not in Path("page.html").read_text()
+    assert not Path("count").exists()
     with zipfile.ZipFile("bug.zip", "a") as archive:
         archive.writestr("missing.jsonl", "damaged")
     assert main(["replay", "bug.zip"]) == 1, "nothing asks it"
