@@ -12,8 +12,8 @@ from hypothesis import HealthCheck, assume, given, seed, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, invariant, precondition, rule
 
-from ordeal import _native, auto_configure, buggify
-from ordeal._hypothesis.buggify_choices import BUGGIFY_ARGUMENT, DECISIONS_PER_STEP_MAX, BuggifyDraws
+from ordeal import auto_configure, buggify
+from ordeal._hypothesis.buggify_choices import BUGGIFY_ARGUMENT
 from ordeal.assertions import tracker
 from ordeal.chaos import ChaosTest
 from ordeal.errors import ConfigError
@@ -290,14 +290,6 @@ def test_decisions_are_recorded_shrunk_and_replayed_without_any_option(tmp_path:
     assert not buggify.is_active()
 
 
-def test_the_same_seed_finds_the_same() -> None:
-    first, second = explore(Forgetful), explore(Forgetful)
-    assert (first.total_steps, first.failures[0].run_id) == (second.total_steps, second.failures[0].run_id)
-    assert first.failures[0].trace is not None
-    assert second.failures[0].trace is not None
-    assert first.failures[0].trace.content_hash() == second.failures[0].trace.content_hash()
-
-
 class Careful(ChaosTest):
     """Reaches points of buggify everywhere, and says where one acted."""
 
@@ -359,21 +351,6 @@ def test_only_points_within_steps_act_and_no_draw_is_torn() -> None:
     assert "  # draws: 3, True; chance acts at call 1\n" in failure.program
 
 
-class Endless(ChaosTest):
-    """Passes more points in one step than it records."""
-
-    @rule()
-    def loop(self) -> None:
-        acted = decisions(DECISIONS_PER_STEP_MAX + 100, 1.0)
-        assert sum(acted) == DECISIONS_PER_STEP_MAX
-        raise KeyError
-
-
-def test_a_step_records_a_limited_number_of_decisions() -> None:
-    result = Explorer(Endless, seed=1).run(max_runs=1, shrink=False)
-    assert [type(failure.error) for failure in result.failures] == [KeyError]
-
-
 class Overruling(ChaosTest):
     """Sets its own probability, inside of the run."""
 
@@ -405,43 +382,3 @@ class Peaceful(ChaosTest):
 def test_a_failure_that_needs_no_buggify_is_shrunk_to_one_in_which_nothing_acts() -> None:
     (failure,) = explore(Peaceful).failures
     assert buggified(failure.trace) == [[False]]
-
-
-# -- on the tape ------------------------------------------------------------------------------------------------------
-
-
-def replaying(*recorded: bool) -> tuple[_native.Replay, BuggifyDraws]:
-    """A replay within its only step, which recorded these decisions under the name 2, and a body under the name 0."""
-    arguments: list[tuple[int, list[Any]]] = [(0, [5]), (2, list(recorded))]
-    step_source = _native.Replay(_native.Tape.from_steps([(0, 0, 0, arguments)]))
-    step_source.next()
-    draws = BuggifyDraws(step_source.source, 2)
-    draws.in_step = True
-    return step_source, draws
-
-
-def test_a_replay_takes_what_was_recorded_whatever_the_probability() -> None:
-    step_source, draws = replaying(True, False, True)
-    assert [draws.decide(0.0), draws.decide(1.0), draws.decide(0.5)] == [True, False, True]
-    assert draws.decide(1.0) is False
-    draws.end_step()
-    assert step_source.tape.steps()[0][3] == [(2, [True, False, True, False])]
-    # The only step is also the last one, where the recorded run may have ended.
-    assert step_source.source.misaligned == 0
-
-
-def test_decisions_wait_for_the_end_of_the_step() -> None:
-    step_source, draws = replaying(True, True)
-    step_source.source.begin_argument(0)
-    assert draws.decide(0.5)
-    assert step_source.source.integer(0, 9, 0) == 5
-    draws.end_step()
-    assert step_source.tape.steps()[0][3] == [(0, [5]), (2, [True])]
-    assert step_source.source.misaligned == 0
-    assert draws.decide(1.0) is False
-
-
-def test_a_step_without_decisions_leaves_the_tape_alone() -> None:
-    step_source, draws = replaying(True)
-    draws.end_step()
-    assert step_source.tape.steps()[0][3] == []

@@ -46,37 +46,6 @@ struct Planning {
 
 SessionOptions adaptive() { return {.seed = 3, .steps_per_run = 20, .policy = SwarmPolicy::kAdaptive}; }
 
-TEST(RunPlanner, NumbersRunsFromOne) {
-  Planning planning(classic({.seed = 1}));
-  for (std::uint64_t id = 1; id <= 3; ++id) {
-    EXPECT_EQ(planning.plan().spec.run_id, id);
-  }
-}
-
-TEST(RunPlanner, APlanDependsOnItsNumberAndNotOnWhatRunsDrew) {
-  Planning one(adaptive());
-  Planning other(adaptive());
-  for (int i = 0; i < 50; ++i) {
-    one.plan();
-    other.plan();
-    EXPECT_EQ(one.run.spec.steps, other.run.spec.steps);
-    EXPECT_EQ(one.run.configuration, other.run.configuration);
-    EXPECT_EQ(one.run.kind, other.run.kind);
-    other.run.rng.next();  // as a longer run would
-  }
-}
-
-TEST(RunPlanner, ABranchTakesThePrefixAndCountsAsASelection) {
-  Planning planning(classic({.checkpoint_prob = 1}));
-  EXPECT_EQ(planning.plan().spec.checkpoint, 0U) << "there is none yet";
-  planning.keep(3);
-  const PlannedRun& run = planning.plan();
-  EXPECT_EQ(run.spec.checkpoint, 1U);
-  EXPECT_EQ(run.spec.prefix_steps, 3U);
-  EXPECT_EQ(run.prefix, tape_of(3));
-  EXPECT_EQ(planning.corpus.find(1)->times_selected, 1U);
-}
-
 TEST(RunPlanner, ASolutionIsFollowedFromAFreshMachineForAFewSteps) {
   Planning planning(classic({.checkpoint_prob = 1, .steps_per_run = 1000}));
   planning.keep(3);
@@ -90,32 +59,6 @@ TEST(RunPlanner, ASolutionIsFollowedFromAFreshMachineForAFewSteps) {
   }
   EXPECT_EQ(planning.planner.runs().counts().starts, RunCounts{}.starts) << "no kind of run was chosen";
   EXPECT_FALSE(planning.plan().follows_solution);
-}
-
-TEST(RunPlanner, EverythingIsOnWithoutASwarm) {
-  Planning planning(classic({.seed = 5}));
-  for (int i = 0; i < 20; ++i) {
-    const PlannedRun& run = planning.plan();
-    EXPECT_EQ(run.configuration.rule_count(), kShape.rules);
-    EXPECT_EQ(run.configuration.fault_count(), kShape.faults);
-    EXPECT_FALSE(run.draws_rules());
-    EXPECT_TRUE(run.weights.empty());
-  }
-}
-
-TEST(RunPlanner, WhatIsAlwaysOnIsOn) {
-  SessionOptions options = classic({.swarm = SwarmDistribution::kHypothesis});
-  options.operations.resize(kShape.rules);
-  options.operations[2].always_on = true;
-  Planning planning(options);
-  std::size_t fewest = kShape.rules;
-  for (int i = 0; i < 100; ++i) {
-    const PlannedRun& run = planning.plan();
-    EXPECT_TRUE(run.configuration.rules[2]);
-    EXPECT_TRUE(run.draws_rules());
-    fewest = std::min(fewest, run.configuration.rule_count());
-  }
-  EXPECT_EQ(fewest, 1U);
 }
 
 TEST(RunPlanner, AnAdaptivePlannerBeginsWithRunsOfTheSimplestKinds) {
@@ -141,27 +84,6 @@ TEST(RunPlanner, AnAdaptivePlannerPrefersSomeRulesInEverySecondRun) {
     EXPECT_EQ(planning.plan().weights.size(), i % 2 == 0 ? kShape.rules : 0U);
   }
 }
-
-TEST(RunPlanner, ARestoredPlannerPlansTheSame) {
-  Planning one(adaptive());
-  one.keep(4);
-  for (int i = 0; i < 40; ++i) {
-    one.plan();
-  }
-  Planning other(adaptive());
-  other.keep(4);
-  other.run.spec.run_id = one.run.spec.run_id;
-  other.planner.restore(one.planner.schedule().state(), one.planner.swarm().save(), one.planner.runs().save());
-  for (int i = 0; i < 40; ++i) {
-    one.plan();
-    other.plan();
-    EXPECT_EQ(one.run.kind, other.run.kind);
-    EXPECT_EQ(one.run.sequence.tape, other.run.sequence.tape);
-    EXPECT_EQ(one.run.configuration, other.run.configuration);
-  }
-}
-
-TEST(RunPlanner, NeedsCheckedOptions) { EXPECT_THROW(RunPlanner(kShape, SessionOptions{}), CheckFailure); }
 
 }  // namespace
 }  // namespace ordeal::ORDEAL_TEST_FILE

@@ -50,42 +50,6 @@ struct Running {
   }
 };
 
-TEST(RunState, TakesAsManyStepsAsPlanned) {
-  Running run;
-  run.state.begin(Rng(1));
-  for (int i = 0; i < 6; ++i) {
-    EXPECT_EQ(run.step().kind, i == 0 ? NextKind::kInitialize : NextKind::kRule);
-  }
-  EXPECT_EQ(run.step().kind, NextKind::kEnd);
-  EXPECT_EQ(run.state.tape().size(), 6U);
-}
-
-TEST(RunState, FollowsThePrefixFirst) {
-  Running run;
-  run.branch_from(tape_of({{StepKind::kInitialize, 0}, {StepKind::kFaultOn, 0}, {StepKind::kRule, 2}}));
-  run.state.begin(Rng(1));
-  EXPECT_EQ(run.state.prefix_left(), 3U);
-  EXPECT_EQ(run.step().kind, NextKind::kInitialize);
-  EXPECT_TRUE(run.state.replaying_prefix());
-  EXPECT_EQ(run.step().kind, NextKind::kFaultOn);
-  EXPECT_TRUE(run.state.faults_on()[0]);
-  EXPECT_EQ(run.step().target, 2U);
-  EXPECT_EQ(run.state.prefix_left(), 0U);
-  run.step();
-  EXPECT_FALSE(run.state.replaying_prefix());
-}
-
-TEST(RunState, ARestoredPrefixIsOnTheTapeAndNotProposed) {
-  const Tape prefix = tape_of({{StepKind::kInitialize, 0}, {StepKind::kFaultOn, 0}});
-  Running run;
-  run.branch_from(prefix);
-  run.state.begin(Rng(1));
-  run.state.restored();
-  EXPECT_EQ(run.state.tape(), prefix);
-  EXPECT_TRUE(run.state.faults_on()[0]);
-  EXPECT_EQ(run.step().kind, NextKind::kRule) << "the initialize rule ran in the prefix";
-}
-
 TEST(RunState, LeavesOutStepsOfASequenceThatChangeNothing) {
   Running run;
   run.state.planned().sequence.tape =
@@ -338,22 +302,6 @@ TEST(RunState, SteppingBackCostsAMachineAndAQuarterOfEachStepThatComesAgain) {
   ASSERT_TRUE(run.fail());
   run.go_again();
   EXPECT_EQ(run.state.cost(), cost + 16 + 2);
-}
-
-TEST(RunState, ARiskyRuleIsProposedRarely) {
-  Running run;
-  run.state.planned().spec.steps = 3'000;
-  for (int i = 0; i < 1'000; ++i) {
-    run.stats.failed_again(tape_of({{StepKind::kRule, 1}}));
-  }
-  run.state.begin(Rng(1));
-  std::vector<int> counts(kShape.rules, 0);
-  for (NextStep next = run.step(); next.kind != NextKind::kEnd; next = run.step()) {
-    counts[next.target] += next.kind == NextKind::kRule ? 1 : 0;
-  }
-  EXPECT_GT(counts[1], 0);
-  EXPECT_LT(counts[1], counts[0] / 2);
-  EXPECT_LT(counts[1], counts[2] / 2);
 }
 
 // Takes a step with this argument in rule 1 as failed, so often that it counts.

@@ -118,13 +118,6 @@ TEST(Session, FaultsToggleWithTheirShareAndUniformly) {
   expect_fits(faults, std::vector<double>(4, 1.0));
 }
 
-TEST(Session, ProbabilitiesOfZeroAndOneAreExact) {
-  const Tape rules = Bench(kFaulty, {.fault_toggle_prob = 0}).run();
-  EXPECT_TRUE(std::ranges::none_of(rules.steps(), [](const TapeStep& step) { return is_fault(step.kind); }));
-  const Tape toggles = Bench({.rules = 1, .initializers = 0, .faults = 1}, {.fault_toggle_prob = 1}).run();
-  EXPECT_TRUE(std::ranges::all_of(toggles.steps(), [](const TapeStep& step) { return is_fault(step.kind); }));
-}
-
 TEST(Session, InitializeRulesRunOnceInRandomOrderBeforeAnythingElse) {
   Bench bench({.rules = 2, .initializers = 3, .faults = 2}, {.fault_toggle_prob = 0.9});
   std::map<std::vector<std::uint32_t>, std::uint64_t> orders;
@@ -172,36 +165,6 @@ TEST(Session, RejectingOffersEveryRuleOnceInRandomOrder) {
   expect_fits(counts, std::vector<double>(6, 1.0));
 }
 
-TEST(Session, RejectingOffersTheActiveRulesFirst) {
-  Bench bench({.rules = 6, .initializers = 0, .faults = 0}, {.rule_swarm = true});
-  for (int i = 0; i < 500; ++i) {
-    bench.session.begin_run();
-    const SwarmConfiguration configuration = bench.session.swarm().configuration(bench.session.spec().swarm);
-    const std::vector<std::uint32_t> offered = reject_all(bench.session);
-    bench.session.end_run();
-    EXPECT_EQ(std::set<std::uint32_t>(offered.begin(), offered.end()).size(), 6U);
-    ASSERT_EQ(offered.size(), 6U);
-    for (std::size_t at = 0; at < offered.size(); ++at) {
-      EXPECT_EQ(configuration.rules[offered[at]], at < configuration.rule_count());
-    }
-  }
-}
-
-TEST(Session, ARejectedRuleCostsNoStep) {
-  Bench bench(kPlain, {.steps_per_run = 10});
-  for (int i = 0; i < 100; ++i) {
-    bench.session.begin_run();
-    do {
-      if (bench.session.next().kind == NextKind::kEnd) {
-        break;
-      }
-      bench.session.reject();
-    } while (bench.step());
-    EXPECT_EQ(bench.session.tape().size(), bench.session.spec().steps);
-    bench.session.end_run();
-  }
-}
-
 TEST(Session, ASwarmConfigurationIsRespected) {
   Bench bench(kFaulty, {.checkpoint_prob = 0, .fault_toggle_prob = 0.5, .rule_swarm = true});
   for (int i = 0; i < 500; ++i) {
@@ -213,12 +176,6 @@ TEST(Session, ASwarmConfigurationIsRespected) {
     }
   }
   EXPECT_EQ(bench.session.swarm().counts().total, 500U);
-}
-
-TEST(Session, AMachineOfOneRuleHasNoSwarm) {
-  Bench bench({.rules = 1, .initializers = 0, .faults = 0}, {.rule_swarm = true});
-  bench.run();
-  EXPECT_EQ(bench.session.spec().swarm, RunSpec::kNoSwarm);
 }
 
 TEST(Session, AFaultSwarmDrawsFaultsAndNeverNone) {
@@ -238,17 +195,6 @@ TEST(Session, AFaultSwarmDrawsFaultsAndNeverNone) {
   }
   // A quarter each, and the empty quarter goes to a single fault.
   expect_fits(counts, std::vector<double>{0.375, 0.375, 0.25});
-}
-
-TEST(Session, RunsBranchWithTheirShare) {
-  Bench bench(kPlain, {.steps_per_run = 3});
-  bench.keep_one();
-  std::vector<std::uint64_t> counts(2);
-  for (int i = 0; i < kRuns; ++i) {
-    bench.run(0);
-    ++counts[bench.session.spec().checkpoint != 0 ? 0 : 1];
-  }
-  expect_fits(counts, std::vector<double>{0.4, 0.6});
 }
 
 TEST(Session, ABranchIsThePrefixAndThenNewSteps) {
@@ -278,17 +224,6 @@ TEST(Session, ABranchIsThePrefixAndThenNewSteps) {
   }
 }
 
-TEST(Session, OriginsNumberTheStepsOfATape) {
-  Bench bench(kFaulty);
-  for (int i = 0; i < 50; ++i) {
-    bench.keep_one();
-    const Tape& tape = bench.session.tape();
-    for (std::size_t at = 0; at < tape.size(); ++at) {
-      EXPECT_EQ(tape.step(at).origin, at);
-    }
-  }
-}
-
 TEST(Session, OriginsStayUniqueWhenAStepOfThePrefixCannotRun) {
   Bench bench(kPlain, {.checkpoint_prob = 1});
   bench.session.begin_run();
@@ -304,49 +239,6 @@ TEST(Session, OriginsStayUniqueWhenAStepOfThePrefixCannotRun) {
   for (const TapeStep& step : bench.session.tape().steps()) {
     EXPECT_TRUE(origins.insert(step.origin).second);
   }
-}
-
-TEST(Session, RestoringEqualsRunningThePrefixAgain) {
-  Bench restoring(kFaulty, {.rule_swarm = true});
-  Bench replaying(kFaulty, {.rule_swarm = true});
-  int branches = 0;
-  for (int i = 0; i < 300; ++i) {
-    for (Bench* bench : {&restoring, &replaying}) {
-      const RunSpec spec = bench->session.begin_run();
-      if (spec.checkpoint != 0 && bench == &restoring) {
-        bench->session.restored();
-        EXPECT_EQ(bench->session.tape().size(), spec.prefix_steps);
-        EXPECT_FALSE(bench->session.replaying_prefix());
-        ++branches;
-      }
-      while (bench->session.tape().size() < spec.prefix_steps + 4 && bench->step()) {
-      }
-      bench->session.keep();
-      bench->finish();
-    }
-    EXPECT_EQ(restoring.session.tape(), replaying.session.tape());
-    EXPECT_EQ(restoring.session.faults_on(), replaying.session.faults_on());
-  }
-  EXPECT_GT(branches, 50);
-}
-
-TEST(Session, KeepingMakesRoomInAFullCorpus) {
-  Bench bench(kPlain, {.max_checkpoints = 2, .checkpoint_prob = 0.5});
-  std::set<std::uint64_t> held;
-  for (std::uint64_t i = 1; i <= 50; ++i) {
-    bench.session.begin_run();
-    bench.step();
-    const KeepResult kept = bench.session.keep();
-    EXPECT_EQ(kept.id, i);
-    EXPECT_EQ(kept.evicted.has_value(), i > 2);
-    if (kept.evicted) {
-      EXPECT_EQ(held.erase(*kept.evicted), 1U);
-    }
-    held.insert(kept.id);
-    EXPECT_EQ(bench.session.corpus().size(), held.size());
-    bench.finish();
-  }
-  EXPECT_EQ(bench.session.checkpoints_saved(), 50U);
 }
 
 TEST(Session, NothingIsKeptThatNoRunWouldStartFrom) {

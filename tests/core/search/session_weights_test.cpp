@@ -57,17 +57,20 @@ TEST(Session, RulesAreProposedByTheirWeight) {
   expect_fits(counts, std::vector<double>{1, 5, 3, 1});
 }
 
-TEST(Session, RejectingOffersEveryWeighedRuleOnce) {
-  Bench bench({.rules = 6, .initializers = 0, .faults = 0}, {.swarm = SwarmDistribution::kUniformSize});
-  for (int i = 0; i < 500; ++i) {
-    bench.session.begin_run();
-    const SwarmConfiguration configuration = bench.session.configuration();
-    const std::vector<std::uint32_t> offered = reject_all(bench.session);
-    bench.session.end_run();
-    ASSERT_EQ(offered.size(), 6U);
-    EXPECT_EQ(std::set<std::uint32_t>(offered.begin(), offered.end()).size(), 6U);
-    for (std::size_t at = 0; at < offered.size(); ++at) {
-      EXPECT_EQ(configuration.rules[offered[at]], at < configuration.rule_count());
+TEST(Session, RejectingOffersEveryRuleOnceAndTheActiveOnesFirst) {
+  for (const SessionOptions& options :
+       {SessionOptions{.rule_swarm = true}, SessionOptions{.swarm = SwarmDistribution::kUniformSize}}) {
+    Bench bench({.rules = 6, .initializers = 0, .faults = 0}, options);
+    for (int i = 0; i < 500; ++i) {
+      bench.session.begin_run();
+      const SwarmConfiguration configuration = bench.session.configuration();
+      const std::vector<std::uint32_t> offered = reject_all(bench.session);
+      bench.session.end_run();
+      ASSERT_EQ(offered.size(), 6U);
+      EXPECT_EQ(std::set<std::uint32_t>(offered.begin(), offered.end()).size(), 6U);
+      for (std::size_t at = 0; at < offered.size(); ++at) {
+        EXPECT_EQ(configuration.rules[offered[at]], at < configuration.rule_count());
+      }
     }
   }
 }

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import find, given, settings
-from hypothesis import strategies as st
 
 import ordeal._native as _native
 from ordeal._hypothesis import buggify_choices
-from ordeal._hypothesis.buggify_choices import BuggifyDraws, decide_in_test
+from ordeal._hypothesis.buggify_choices import BuggifyDraws
 
 ARGUMENT = 3
 RULE = 0
@@ -69,20 +67,3 @@ def test_a_step_without_a_decision_has_a_tape_as_without_buggify() -> None:
     draws.end_step()
     ((_, _, _, arguments),) = replay.tape.steps()
     assert arguments == []
-
-
-def test_in_a_test_of_hypothesis_it_is_a_choice_that_shrinks() -> None:
-    seen: list[bool] = []
-
-    @settings(max_examples=50, database=None)
-    @given(st.none())
-    def test(_: None) -> None:
-        seen.append(bool(decide_in_test(0.5)))
-        assert decide_in_test(0.0) is False
-        assert decide_in_test(1.0) is True
-
-    test()
-    assert set(seen) == {False, True}
-    decisions = st.builds(lambda: [decide_in_test(0.5) for _ in range(5)])
-    quiet = settings(database=None, max_examples=500)
-    assert sum(map(bool, find(decisions, lambda acts: sum(map(bool, acts)) >= 2, settings=quiet))) == 2

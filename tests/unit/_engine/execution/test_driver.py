@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import time
-import unittest
-from collections.abc import Callable
 from typing import Any, ClassVar
 
 import pytest
 from hypothesis import strategies as st
-from hypothesis.errors import FailedHealthCheck
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 import ordeal._native as _native
@@ -127,23 +124,6 @@ def run(*steps: tuple[int, str], **options: Any) -> tuple[Outcome, Steps]:
     return driver.execute(step_source, **options), step_source
 
 
-@pytest.mark.parametrize("where", ["first", "use 7 3", "wait", "holds", "teardown"])
-def test_what_is_raised_anywhere_is_a_failure_after_teardown(where: str) -> None:
-    error = LookupError("planted")
-    Shop.fails = {where: error}
-    outcome, _ = run(*BEGIN, (FAULT_ON, "power"), (RULE, "use"), (RULE, "wait"))
-    assert (outcome.status, outcome.error) == (Status.FAILED, error)
-    assert Shop.log.count("teardown") == 1
-    assert Shop.log[-2:] == ["teardown", "power off"] if "power on" in Shop.log else Shop.log[-1] == "teardown"
-
-
-def test_a_machine_that_cannot_be_made_is_not_torn_down() -> None:
-    Shop.fails = {"made": LookupError()}
-    outcome, _ = run(*BEGIN)
-    assert (outcome.status, outcome.steps) == (Status.FAILED, 0)
-    assert Shop.log == ["made"]
-
-
 def test_a_fault_is_off_again_also_where_there_is_no_machine_to_tear_down() -> None:
     switched: list[str] = []
 
@@ -219,14 +199,6 @@ def test_the_rule_is_named_after_which_an_invariant_failed(
     assert (type(outcome.error), outcome.broken_by) == (first, broken_by)
 
 
-@pytest.mark.parametrize("error", [unittest.SkipTest("no network"), KeyboardInterrupt()])
-def test_skips_and_interruptions_go_through_to_the_caller_after_teardown(error: BaseException) -> None:
-    Shop.fails = {"second": error}
-    with pytest.raises(type(error)):
-        run((FAULT_ON, "power"), *BEGIN)
-    assert Shop.log[-2:] == ["teardown", "power off"]
-
-
 def test_in_a_process_of_its_own_an_interruption_is_a_failure() -> None:
     Shop.fails = {"second": KeyboardInterrupt()}
     driver = make_driver(Shop)
@@ -236,60 +208,12 @@ def test_in_a_process_of_its_own_an_interruption_is_a_failure() -> None:
     assert isinstance(outcome.error, KeyboardInterrupt)
 
 
-def returning(decorate: Callable[[Any], Any], value: object) -> Driver:
-    class Returning(RuleBasedStateMachine):
-        @rule()
-        def plain(self) -> None: ...
-
-        @decorate
-        def answer(self) -> Any:
-            return value
-
-    return make_driver(Returning)
-
-
-@pytest.mark.parametrize("value", [0, False, ""])
-def test_what_a_rule_without_a_target_returns_is_refused(value: object) -> None:
-    driver = returning(rule(), value)
-    outcome = driver.execute(Steps(driver, (RULE, "answer")))
-    assert isinstance(outcome.error, FailedHealthCheck)
-    assert str(outcome.error) == (
-        f"rule answer has no target bundle but returned {value!r}; return None or give it a target"
-    )
-
-
 def test_a_state_without_any_rule_that_can_run_is_named() -> None:
     driver = make_driver(Shop)
     outcome = driver.execute(Steps(driver, *BEGIN, then=STUCK))
     assert outcome.status is Status.DONE
     assert outcome.stuck.startswith("no rule of Shop can run in state Shop(")
     assert outcome.stuck.endswith("every precondition is false or a bundle is empty (rules: never, wait, use)")
-
-
-def test_a_run_ends_before_it_takes_more_than_hypothesis_would(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Texts(RuleBasedStateMachine):
-        @rule(text=st.text(min_size=50))
-        def write(self, text: str) -> None: ...
-
-    monkeypatch.setattr("ordeal._engine.execution.driver.LENGTH_MAX", 500)
-    driver = make_driver(Texts)
-    outcome = driver.execute(Steps(driver, then=RULE))
-    assert outcome.status is Status.DONE
-    assert 2 < outcome.steps < 15
-
-
-def test_a_rule_that_takes_too_long_is_named() -> None:
-    class Slow(RuleBasedStateMachine):
-        @rule()
-        def crawl(self) -> None:
-            time.sleep(60)
-
-    driver = make_driver(Slow, 0.05)
-    with driver.watchdog.watching():
-        outcome = driver.execute(Steps(driver, (RULE, "crawl")))
-    assert outcome.status is Status.FAILED
-    assert type(outcome.error).__name__ == "RuleTimeoutError"
-    assert "crawl" in str(outcome.error)
 
 
 class Wrapping(RuleBasedStateMachine):
