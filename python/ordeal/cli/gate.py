@@ -202,17 +202,19 @@ class _Gate:
         if isinstance(answer, str):
             return GateCheck("explore", "failed", answer)
         results = answer["results"]
-        failures = [each for result in results for each in result["failures"]]
+        found = [each for result in results for each in result["failures"]]
+        failures = [each for each in found if not each["flaky"]]
         unclear = [each for each in results if each["inconclusive"]]
-        flaky, runs = (sum(each[name] for each in results) for name in ("unconfirmed", "total_runs"))
-        details = [f"{each['error_type']}: {each['error_message']}" for each in failures]
+        unconfirmed, runs = (sum(each[name] for each in results) for name in ("unconfirmed", "total_runs"))
+        flaky = unconfirmed + len(found) - len(failures)
+        details = [f"{each['error_type']}: {each['error_message']}" for each in found]
         details += [f"{each['test_class']}: {each['inconclusive']['reason']}" for each in unclear]
         if flaky:
-            details.append(f"{counted(flaky, 'failure')} did not fail again; `--flakes {flaky}` lets that pass")
+            details.append(f"{counted(flaky, 'failure')} did not fail each time; `--flakes {flaky}` lets that pass")
         searched = f"{counted(runs, 'run')} of {counted(len(results), 'class', 'classes')}"
         message = ", ".join(filter(None, [counted(len(failures), "finding"), searched, note]))
         failed = failures or unclear or flaky > self._flags.flakes or len(results) < len(classes)
-        hint = "`ordeal view` makes the page of the last one" if failures else ""
+        hint = "`ordeal view` makes the page of the last one" if found else ""
         return GateCheck("explore", "failed" if failed else "passed", message, tuple(details), hint)
 
     def _mutated(self) -> GateCheck:

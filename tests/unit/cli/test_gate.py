@@ -48,6 +48,15 @@ NEVER = """
         pass
 """
 
+ONCE = """
+    calls = 0
+
+    @rule()
+    def call(self):
+        Other.calls += 1
+        assert Other.calls != 5_000
+"""
+
 
 def git(*arguments: str) -> None:
     options = ["-c", "user.name=A", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false"]
@@ -93,6 +102,19 @@ def test_only_changed_programs_are_judged_and_a_finding_stops_the_merge(run: Run
     Path("gated_program.py").write_text(RIGHT)
     code, checks = status_of(run, "--changed", "HEAD")
     assert (code, checks["seeds"]) == (0, ("passed", "1 of 1 saved failure pass"))
+
+
+@pytest.mark.slow
+def test_a_failure_that_does_not_come_back_stops_the_merge_unless_it_is_in_the_budget(run: Run) -> None:
+    with Path("gated_free.py").open("a") as file:
+        file.write(ONCE)
+    code, checks = status_of(run, "--changed", "HEAD")
+    assert code == 1
+    assert [name for name, (status, _) in checks.items() if status == "failed"] == ["explore"]
+    assert checks["explore"][1].startswith("0 findings, ")
+    code, out, _ = run("gate", "--changed", "HEAD", "--max-time", "12", "--flakes", "2")
+    assert code == 0, out
+    assert "did not fail each time; `--flakes " in out
 
 
 @pytest.mark.slow
