@@ -369,9 +369,14 @@ def test_the_same_seed_gives_the_same_exploration(service_class: Any) -> None:
     assert first.total_steps != other.total_steps
 
 
-@pytest.mark.parametrize("strategy", ["energy", "uniform", "recent"])
-def test_each_strategy_chooses_checkpoints(service_class: Any, strategy: str) -> None:
-    assert run(service_class, checkpoint_strategy=strategy, checkpoint_prob=0.6).run_kinds["starts"]["branch"] > 0
+def test_each_strategy_chooses_checkpoints_and_each_policy_rules_of_its_own(service_class: Any) -> None:
+    made = [
+        run(service_class, checkpoint_strategy=each, checkpoint_prob=0.6) for each in ("energy", "uniform", "recent")
+    ]
+    assert all(result.run_kinds["starts"]["branch"] > 0 for result in made)
+    made += [run(service_class, rule_swarm=True, tuning=Tuning(swarm_policy=each)) for each in ("classic", "adaptive")]
+    # From one seed, no two of them make the same runs.
+    assert len({tuple(trace.content_hash() for trace in result.traces) for result in made}) == len(made)
 
 
 @pytest.mark.parametrize(("share", "low", "high"), [(0.0, 0, 0), (0.4, 0.32, 0.48), (1.0, 0.98, 1), (None, 0.32, 0.48)])
