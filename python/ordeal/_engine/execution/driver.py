@@ -282,12 +282,12 @@ class Driver:
                 raise
             outcome.status = Status.FAILED
             outcome.error = readable(error)
-        except skip_types():
-            raise
-        except REJECTED:
+        except REJECTED + skip_types() as given_up:
             if outside.failed:
                 # The step was given up after something had failed in it.
                 outcome.status, outcome.error = Status.FAILED, readable(outside.failed[0])
+            elif not isinstance(given_up, REJECTED):
+                raise
             elif outcome.status is Status.DONE:
                 outcome.status = Status.REJECTED
                 outcome.overrun, outcome.emptied = run.has_overrun, run.has_emptied
@@ -642,6 +642,7 @@ class Driver:
 
     def refuse_precondition(self, name: str, error: BaseException) -> NoReturn:
         """Refuse the machine because a precondition of ``name`` raised ``error``, unless that says something else."""
+        error = readable(error)
         if not isinstance(error, Exception) or isinstance(error, (RuleTimeoutError, *REJECTED, *skip_types())):
             raise error
         line = next(reversed(user_frames(error)), None)

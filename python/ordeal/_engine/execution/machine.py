@@ -17,6 +17,7 @@ from hypothesis.stateful import RuleBasedStateMachine
 import ordeal._native as _native
 from ordeal._base.formatting import describe_error
 from ordeal._base.live_threads import program_threads
+from ordeal._base.untrusted import bounded_call
 from ordeal._engine.execution.class_path import is_loaded, is_named, path_of
 from ordeal._engine.execution.driver import END, Driver, StepSource
 from ordeal._engine.isolation.child import Limits, call_in_fork, can_supervise
@@ -215,10 +216,10 @@ def source_digest(cls: type) -> str:
     """Return a digest of the source of a machine class and its bases, without comments; empty if it cannot be read."""
     libraries = ("ordeal", "hypothesis", "builtins")
     own = [base for base in cls.__mro__ if base.__module__.partition(".")[0] not in libraries]
-    try:
-        texts = [ast.unparse(ast.parse(textwrap.dedent(inspect.getsource(base)))) for base in own]
-    except (OSError, TypeError, SyntaxError, RecursionError, ValueError):
-        return ""
+    # A file that has changed since the import may hold anything where the class was.
+    texts = bounded_call(
+        lambda: [ast.unparse(ast.parse(textwrap.dedent(inspect.getsource(base)))) for base in own], lambda _raised: []
+    )
     return hashlib.sha256("\0".join(texts).encode("utf-8", "backslashreplace")).hexdigest()[:16] if texts else ""
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+import unittest
+from contextlib import suppress
 from typing import Any, ClassVar
 
 import pytest
@@ -24,7 +26,9 @@ from ordeal._engine.execution.driver import (
 )
 from ordeal._engine.execution.machine import make_driver
 from ordeal._engine.isolation.watchdog import OutOfTime
+from ordeal.assertions import always
 from ordeal.chaos import ChaosTest
+from ordeal.errors import MachineError
 from ordeal.faults import Fault, LambdaFault
 
 
@@ -248,3 +252,42 @@ def test_time_that_is_up_is_neither_failure_nor_rejection(in_cpp: bool) -> None:
     with pytest.raises(OutOfTime):
         driver.execute(step_source)
     assert Shop.log[-1] == "teardown"
+
+
+class TornError(Exception):
+    __traceback__: Any = 5
+
+
+class OtherError(Exception):
+    @property  # type: ignore[misc]
+    def __class__(self) -> Any:
+        raise LookupError("no class")
+
+
+@pytest.mark.parametrize("kind", [TornError, OtherError])
+def test_a_precondition_is_refused_for_what_it_raised_also_where_that_hides_its_details(kind: type[Exception]) -> None:
+    def fail(_machine: object) -> bool:
+        raise kind
+
+    class Refused(RuleBasedStateMachine):
+        @precondition(fail)
+        @rule()
+        def other(self) -> None: ...
+
+    driver = make_driver(Refused)
+    with pytest.raises(MachineError, match=f"a precondition of Refused.other raised {kind.__name__}"):
+        driver.execute(Steps(driver, (RULE, "other")))
+
+
+def test_what_was_violated_before_a_skip_is_a_failure() -> None:
+    class Skipping(RuleBasedStateMachine):
+        @rule()
+        def skip(self) -> None:
+            with suppress(AssertionError):
+                always(False, "kept")
+            raise unittest.SkipTest("after it")
+
+    driver = make_driver(Skipping)
+    with driver.watching():
+        outcome = driver.execute(Steps(driver, (RULE, "skip")))
+    assert (outcome.status, str(outcome.error)) == (Status.FAILED, "always violated: kept")

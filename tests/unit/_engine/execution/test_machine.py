@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import functools
+import linecache
 import math
 import os
 import subprocess
 import sys
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -21,6 +24,7 @@ from ordeal._engine.execution.machine import (
     class_path,
     make_driver,
     returns_nothing,
+    source_digest,
 )
 from ordeal._engine.isolation.child import Limits, can_supervise
 from ordeal.errors import MachineError, OrdealError
@@ -270,3 +274,25 @@ def test_without_assertions_nothing_is_explored_or_replayed() -> None:
     code = "from ordeal import ChaosTest\nfrom ordeal.explore import Explorer\nExplorer(ChaosTest)"
     done = subprocess.run([sys.executable, "-O", "-c", code], capture_output=True, text=True, check=False)
     assert "MachineError: assertions do not run, because Python was started with -O" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "now", ["", 'text = """\n    def add(self):', "\tclass\n  Edited:", "class Edited(\n", "\0", "class "]
+)
+def test_a_class_whose_file_was_edited_since_has_no_digest(tmp_path: Path, now: str) -> None:
+    file, scope = tmp_path / "edited.py", {"__name__": "edited_machine"}
+    lines = [
+        "from hypothesis.stateful import RuleBasedStateMachine",
+        "class Edited(RuleBasedStateMachine):",
+        "    one = 1",
+    ]
+    file.write_text("\n".join(lines))
+    exec(compile("\n".join(lines), file, "exec"), scope)
+    file.write_text(f"\n{now}")
+    linecache.checkcache(str(file))
+    module = sys.modules["edited_machine"] = ModuleType("edited_machine")
+    module.__file__ = str(file)
+    try:
+        assert source_digest(scope["Edited"]) == ""
+    finally:
+        del sys.modules["edited_machine"]
