@@ -97,8 +97,8 @@ def hanging(machine: type[RuleBasedStateMachine]) -> Case:
     return Case(machine, TOO_LONG, minimal=False)
 
 
-WITH_THE_GUARD = "A worker was replaced: the process that guards it was killed."
-MUTE = "A worker ended (exit code 1) while it ran no code of yours, and was replaced."
+WITH_THE_GUARD = "A worker lost the process that guards it, and was replaced."
+MUTE = "A worker was cut off by a rule that closed all descriptors, and was replaced."
 #: What is said of a run that came before goes on like this.
 COMMON = " Each time, its last run had"
 MADE_AGAIN = "The working folder was deleted while code of yours ran. It was made again, and is empty."

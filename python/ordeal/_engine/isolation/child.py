@@ -41,6 +41,8 @@ from ordeal._native import monotonic
 
 #: Time that a process may take to end after closing its channel.
 END_SECONDS_MAX = 0.5
+#: The exit code of a process that cannot report because the code under test closed its channel.
+CUT_OFF = 78
 #: What a reaper shares with its parent: the fork, whether it has ended, how.
 _NOTE = struct.Struct("<iii")
 #: The signals that end a reaper: a request to do so, and the end of its parent.
@@ -285,7 +287,7 @@ def _be_child(
             job(channel, journal)
             code = 0
     except ChannelError:
-        pass  # no process is left to report to
+        code = CUT_OFF  # this process would have ended with the one at the other end
     finally:
         # Wait neither for threads of the code under test nor for its exit handlers.
         os._exit(code)

@@ -21,7 +21,7 @@ from ordeal._engine.coverage.targets import Target, source_bytes
 from ordeal._engine.execution.bucket import traceback_text
 from ordeal._engine.execution.settings import Settings
 from ordeal._engine.isolation.channel import ChannelError, Value
-from ordeal._engine.isolation.child import Child, wait_for
+from ordeal._engine.isolation.child import CUT_OFF, Child, ChildExit, wait_for
 from ordeal._engine.isolation.hangs import SECONDS_MIN, HangPolicy, ends_within
 from ordeal._engine.isolation.outside_use import Contention, Use, UseKind
 from ordeal._engine.isolation.working_folder import WorkingFolder
@@ -127,7 +127,7 @@ class Losses:
             shown = [f"`{name}`" for name in rules]
             listed = " and ".join([", ".join(shown[:-1]), *shown[-1:]] if shown[1:] else shown)
             common = f" {when}, its last run had {listed} in it." if rules else ""
-            yield f"A worker {why} while it ran no code of yours, and was replaced.{common}"
+            yield f"A worker {why}, and was replaced.{common}"
 
 
 class _PoolWorker(msgspec.Struct):
@@ -483,15 +483,12 @@ class WorkerPool:
                     worker.suspected.add(finding.bucket)
             else:
                 self._found(worker, finding)
-        elif child.exit_status.is_unknown:
-            self._merged.note("A worker was replaced: the process that guards it was killed.")
         elif in_copy:
             self._stop_copying(f"to copy one {'takes too long' if hung else 'ends the process'}")
         else:
-            self._merged.unjudged = self._merged.unjudged or failed
-            end = child.exit_status
-            how = f"signal {end.signal}" if end.signal else f"exit code {end.code}"
-            self._losses.add(failed or f"ended ({how})", self._crashes.rules(child.journal))
+            why = f"{failed} while it ran no code of yours" if failed else _how_lost(child.exit_status)
+            self._merged.unjudged = self._merged.unjudged or why
+            self._losses.add(why, self._crashes.rules(child.journal))
         self._end_report(worker, crash.bucket if crash is not None else "")
         self._release_edges()
         worker.false_starts = 0 if runs else worker.false_starts + 1
@@ -544,6 +541,15 @@ def _bytes(values: Sequence[Value]) -> list[bytes]:
         if not isinstance(value, bytes):
             raise ChannelError(f"a {type(value).__name__} stands where bytes should")
     return list(values)  # type: ignore[arg-type]
+
+
+def _how_lost(end: ChildExit) -> str:
+    """Return how a process ended that sent no reason, and was not in the middle of a step."""
+    if end.is_unknown:
+        return "lost the process that guards it"
+    if end.code == CUT_OFF:
+        return "was cut off by a rule that closed all descriptors"
+    return f"ended ({f'signal {end.signal}' if end.signal else f'exit code {end.code}'}) while it ran no code of yours"
 
 
 def _error_of(broken: WorkerError) -> BaseException:

@@ -149,7 +149,10 @@ def why_inconclusive(
             "give it more time or fewer steps in a run, or look for what a rule waits for, such as a lock",
         )
     if unjudged:
-        return Inconclusive(f"a worker {unjudged} and left a run unjudged", "a note says which rules it had run")
+        return Inconclusive(
+            f"a worker {unjudged} and left a run unjudged",
+            "a note names the rules of its last run: see what one of them closes or leaves behind",
+        )
     if not tally.runs:
         return Inconclusive(f"no run finished in {max_time:g} s", "give it more time, or look for what it waits for")
     runs = counted(tally.runs, "run")

@@ -84,6 +84,12 @@ def dies_in_its_second_run(job: WorkerJob, channel: Channel, journal: _native.Jo
     os._exit(9)
 
 
+def closes_all_in_its_second_run(job: WorkerJob, channel: Channel, journal: _native.Journal) -> None:
+    job.counters[job.number].runs = 2
+    os.closerange(3, 4_096)
+    channel.send(FAILED, "it cannot be received")
+
+
 def fails_after_its_second_run(job: WorkerJob, channel: Channel, journal: _native.Journal) -> None:
     job.counters[job.number].runs = 2
     channel.send(FAILED, "LookupError: lost")
@@ -99,7 +105,16 @@ class TestEndings:
         assert list(pool.union.notes) == [
             "A worker ended (exit code 9) while it ran no code of yours, and was replaced."
         ]
+        assert pool.union.unjudged == "ended (exit code 9) while it ran no code of yours"
         assert pool.union.earlier(0).processes == TRIES_MAX
+
+    def test_one_whose_descriptors_were_closed_says_so(self, make: Callable[..., Pool]) -> None:
+        pool = make(closes_all_in_its_second_run, max_runs=11)
+        pool.search()
+        pool.pool.cut_off("time")
+        assert pool.union.unjudged == "was cut off by a rule that closed all descriptors"
+        (note,) = pool.union.notes
+        assert note == "A worker was cut off by a rule that closed all descriptors, and was replaced."
 
     def test_one_that_fails_outside_of_runs_is_replaced(self, make: Callable[..., Pool]) -> None:
         pool = make(fails_after_its_second_run, max_runs=11)
