@@ -13,7 +13,7 @@ from typing import Any
 
 from ordeal.faults.arguments import check_error, check_text, real_seconds
 from ordeal.faults.attributes import Wrap
-from ordeal.faults.connections import CREATE_ENGINE, DriverCall, around_connect, around_dialect
+from ordeal.faults.database_connections import CREATE_ENGINE, DriverCall, around_connect, around_dialect
 from ordeal.faults.fault import MultiPatchFault, made_again
 
 __all__ = ["commit_failure", "deadlock", "locked", "lost_connection", "slow_query"]
