@@ -13,15 +13,15 @@ from ordeal._base.limits import ITEMS_MAX
 from ordeal._base.property_tracker import Tallies, tallies_of
 from ordeal._engine.execution.settings import Tally
 from ordeal._engine.isolation.channel import ChannelError
-from ordeal._engine.parallel.messages import EarlierProcesses, Properties, WorkerReport
+from ordeal._engine.parallel.messages import EarlierProcesses
 from ordeal._engine.properties.watch import PropertyWatch
-from ordeal._engine.search.result_builder import Totals
+from ordeal._engine.search.result_builder import Properties, SearchReport, Totals
 from ordeal._engine.search.uses import add_counts
 from ordeal._engine.storage.state_file import Header, Provenance
 from ordeal._engine.triage.findings import Finding
 from ordeal._engine.triage.messages import finding_of
 from ordeal.errors import PropertyError
-from ordeal.result import Discovery, Note, NoteKind, Notes, WorkerProgress
+from ordeal.result import Note, NoteKind, Notes, WorkerProgress
 
 
 class MergedProgress:
@@ -36,14 +36,14 @@ class MergedProgress:
         self.unjudged = ""  # why a worker could not judge one of its runs
         self.names = names
         self._earlier: dict[int, EarlierProcesses] = {}  # by worker: ended processes may be very many
-        self._resumed = WorkerReport()  # by workers of a resumed state of another number of workers
-        self._running: dict[int, WorkerReport] = {}
+        self._resumed = SearchReport()  # by workers of a resumed state of another number of workers
+        self._running: dict[int, SearchReport] = {}
         self._productive: list[tuple[Provenance, _native.Tape]] = []
         self._coverage = _native.CoverageMap()
 
     # -- what workers report ------------------------------------------------------------------------------------------
 
-    def report(self, worker: int, report: WorkerReport) -> None:
+    def report(self, worker: int, report: SearchReport) -> None:
         """Set the progress of the current process of ``worker``."""
         self._running[worker] = report
 
@@ -52,7 +52,7 @@ class MergedProgress:
 
         Its last report stays, and its successor starts from zero.
         """
-        report = self._running.pop(worker, None) or WorkerReport()
+        report = self._running.pop(worker, None) or SearchReport()
         report.tally["runs"] = max(runs, report.tally.get("runs", 0))
         report.tally["steps"] = max(steps, report.tally.get("steps", 0))
         if bucket:
@@ -84,7 +84,7 @@ class MergedProgress:
         self.unreported.update(edges)
         self.edges.update(edges)
 
-    def _add_report(self, total: WorkerReport, report: WorkerReport) -> None:
+    def _add_report(self, total: SearchReport, report: SearchReport) -> None:
         try:
             add_report(total, report)
         except PropertyError as error:
@@ -143,7 +143,7 @@ class MergedProgress:
         if number_of is not None:
             return
         self.add_findings(header, loaded)
-        report = WorkerReport(
+        report = SearchReport(
             tally=dict(header.tally),
             notes=list(header.notes),
             snapshot_kind=header.snapshot_kind,
@@ -199,14 +199,14 @@ class MergedProgress:
         done = []
         for worker in range(workers):
             earlier = self.earlier(worker)
-            tallies = earlier.report.tally, self._running.get(worker, WorkerReport()).tally
+            tallies = earlier.report.tally, self._running.get(worker, SearchReport()).tally
             runs, steps = (sum(tally.get(what, 0) for tally in tallies) for what in ("runs", "steps"))
             done.append(WorkerProgress(max(0, runs), max(0, steps), earlier.processes))
         return tuple(done)
 
     def totals(self) -> Totals:
         """Return the figures of the result."""
-        reports, total, tally = self._reports(), WorkerReport(), self.tally()
+        reports, total, tally = self._reports(), SearchReport(), self.tally()
         for report in reports:
             add_report(total, msgspec.structs.replace(report, properties={}))  # these are counted elsewhere
         starts = total.run_kinds.setdefault("starts", {})
@@ -216,22 +216,15 @@ class MergedProgress:
             starts["unknown"] = tally.runs - known
         # What is left to find: a single worker's own estimate, or one from the edges of several.
         is_single = len(reports) == 1 and sum(earlier.processes for earlier in self._earlier.values()) <= 1
-        estimate = reports[0].discovery if is_single else self._coverage.species_estimate() if self.edges else None
-        kinds = Counter(report.snapshot_kind for report in reports)
+        total.discovery = (
+            reports[0].discovery if is_single else self._coverage.species_estimate() if self.edges else None
+        )
+        total.run_kinds = {what: counted for what, counted in total.run_kinds.items() if counted}
+        total.checkpoints = self.checkpoints
+        if kinds := Counter(report.snapshot_kind for report in reports).most_common(1):
+            total.snapshot_kind = kinds[0][0]
         return Totals(
-            tally=tally,
-            edges=len(self.edges),
-            checkpoints=self.checkpoints,
-            checkpoints_saved=total.checkpoints_saved,
-            snapshot_kind=kinds.most_common(1)[0][0] if kinds else "copy",
-            swarm=total.swarm,
-            run_kinds={what: counted for what, counted in total.run_kinds.items() if counted},
-            discovery=Discovery.of(estimate, len(self.edges)),
-            lines=total.lines,
-            idle_workers=self.idle_workers,
-            unjudged=self.unjudged,
-            faults=total.faults,
-            rules=total.rules,
+            tally=tally, report=total, edges=len(self.edges), idle_workers=self.idle_workers, unjudged=self.unjudged
         )
 
     def lines_run(self) -> int:
@@ -268,13 +261,13 @@ class MergedProgress:
     def _note_uncounted(self, error: PropertyError) -> None:
         self.note(f"The properties that a worker saw were not counted: {error}.")
 
-    def _reports(self) -> list[WorkerReport]:
+    def _reports(self) -> list[SearchReport]:
         ended = [self._earlier[worker].report for worker in sorted(self._earlier)]
         resumed = [self._resumed] if self._resumed.tally else []
         return [*resumed, *ended, *(self._running[worker] for worker in sorted(self._running))]
 
 
-def _numbered(report: WorkerReport, worker: int, begins: int, number_of: Callable[[int, int], int]) -> Properties:
+def _numbered(report: SearchReport, worker: int, begins: int, number_of: Callable[[int, int], int]) -> Properties:
     """Return the properties of a report with the runs of a worker numbered among those of all.
 
     Its run 1 is the first after the processes that the worker had before, or after ``begins`` more of its runs.
@@ -290,7 +283,7 @@ def _numbered(report: WorkerReport, worker: int, begins: int, number_of: Callabl
     }
 
 
-def add_report(total: WorkerReport, report: WorkerReport) -> None:
+def add_report(total: SearchReport, report: SearchReport) -> None:
     """Add the counts of ``report`` to ``total``, for two processes that have both ended.
 
     Raises:

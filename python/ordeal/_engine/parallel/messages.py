@@ -9,8 +9,9 @@ from typing import Annotated
 import msgspec
 
 from ordeal._engine.isolation.channel import ChannelError, Value
+from ordeal._engine.search.result_builder import SearchReport
 from ordeal.errors import OrdealError
-from ordeal.result import SnapshotKind, StoppedReason
+from ordeal.result import StoppedReason
 
 #: How a message begins. From a worker: an update, a new finding, all that it knows, what it uses outside, a
 #: warning, its end, an error that ends the exploration, and one after which another process replaces it.
@@ -18,28 +19,6 @@ UPDATE, FOUND, PART, USES, WARNED = "news", "found", "part", "uses", "warned"
 DONE, ERROR, FAILED = "done", "error", "failed"
 #: From the supervisor: updates of others.
 FROM_OTHERS = "given"
-
-
-#: A snapshot of a tracker of properties.
-Properties = dict[str, list[dict[str, str | int | float | bool | None]]]
-
-
-class WorkerReport(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """A worker's progress since its start. ``counts`` says for each bucket how many runs failed in it."""
-
-    tally: dict[str, int] = {}
-    notes: list[str] = []
-    snapshot_kind: SnapshotKind = "copy"
-    checkpoints: int = 0
-    checkpoints_saved: int = 0
-    swarm: dict[str, int] = {}
-    run_kinds: dict[str, dict[str, int]] = {}
-    counts: dict[str, int] = {}
-    properties: Properties = {}
-    lines: dict[str, list[int]] = {}
-    discovery: tuple[int, int, float, float, float] | None = None
-    faults: dict[str, list[int]] = {}
-    rules: dict[str, list[int]] = {}
 
 
 class EarlierProcesses(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
@@ -50,8 +29,8 @@ class EarlierProcesses(msgspec.Struct, kw_only=True, forbid_unknown_fields=True)
     """
 
     processes: Annotated[int, msgspec.Meta(ge=0)] = 0
-    report: WorkerReport = msgspec.field(default_factory=WorkerReport)
-    resumed: WorkerReport | None = msgspec.field(default=None, name="given")
+    report: SearchReport = msgspec.field(default_factory=SearchReport)
+    resumed: SearchReport | None = msgspec.field(default=None, name="given")
     unreported: list[int] = msgspec.field(default_factory=list, name="untold")
 
     @property

@@ -35,16 +35,15 @@ from ordeal._engine.parallel.messages import (
     WARNED,
     WorkerEnd,
     WorkerError,
-    WorkerReport,
     pack_keys,
     unpack_keys,
 )
 from ordeal._engine.search.intake import SearchListener
 from ordeal._engine.search.search import Search
-from ordeal._engine.search.state import PERIOD_SECONDS, writable_snapshot
+from ordeal._engine.search.state import PERIOD_SECONDS
 from ordeal._engine.storage.state_file import split_part
 from ordeal._engine.triage.findings import Confirmation, Finding
-from ordeal._engine.triage.messages import pack, pack_finding, writable_text
+from ordeal._engine.triage.messages import pack, pack_finding
 from ordeal._hypothesis.internals import skip_types
 from ordeal._native import monotonic
 from ordeal.errors import MachineError, OrdealError
@@ -355,24 +354,7 @@ class _Worker(SearchListener):
         if last or monotonic() >= self._report_due:
             self._report_due = monotonic() + REPORT_SECONDS
             search.note_limits()
-            totals = search.totals()
-            report = pack(
-                WorkerReport(
-                    tally=search.tally.counts(),
-                    notes=[str(note) for note in search.tally.notes],
-                    snapshot_kind=totals.snapshot_kind,
-                    checkpoints=totals.checkpoints,
-                    checkpoints_saved=totals.checkpoints_saved,
-                    swarm=totals.swarm,
-                    run_kinds=totals.run_kinds,
-                    counts={finding.bucket: finding.count for finding in search.findings.all()},
-                    properties=writable_snapshot(search.progress.watch.snapshot()),
-                    lines=totals.lines,
-                    discovery=session.species_estimate(),
-                    faults={writable_text(name): counts for name, counts in totals.faults.items()},
-                    rules=totals.rules,
-                )
-            )
+            report = pack(search.report())
         return report, pack_keys(sorted(edges)), _native.encode_entries(self._names, entries)
 
     def _report_finding(self, finding: Finding) -> None:

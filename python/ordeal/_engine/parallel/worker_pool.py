@@ -38,7 +38,6 @@ from ordeal._engine.parallel.messages import (
     WARNED,
     WorkerEnd,
     WorkerError,
-    WorkerReport,
     pack_keys,
     unpack_keys,
 )
@@ -55,6 +54,7 @@ from ordeal._engine.parallel.worker import (
     work,
 )
 from ordeal._engine.replay.crash_replayer import IDLE_SECONDS_MAX, SLACK_SECONDS, CrashReader, ProcessStall
+from ordeal._engine.search.result_builder import SearchReport
 from ordeal._engine.storage.state_file import Provenance
 from ordeal._engine.triage.findings import Finding, KnownFailures
 from ordeal._engine.triage.jobs import bare_failure
@@ -430,7 +430,7 @@ class WorkerPool:
         loaded, _ = _native.decode_entries(encoded, self._merged.names)  # refuses what the others should not receive
         found = encoded if loaded else b""
         if report:
-            self._merged.report(worker.number, unpack(report, WorkerReport))
+            self._merged.report(worker.number, unpack(report, SearchReport))
         self._merged.add_edges(edges)
         worker.known.add(edges, found)
         shared = Update(

@@ -34,26 +34,44 @@ WARM_UP_RUNS = _native.RunPolicy.WARM_UP_RUNS
 _FILL = "fill each bundle by an initialize rule, or take its values in a rule that draws from it alone"
 
 
+#: A snapshot of a tracker of properties.
+Properties = dict[str, list[dict[str, str | int | float | bool | None]]]
+
+
+class SearchReport(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """What a search counted since its start.
+
+    ``counts`` says for each bucket how many runs failed in it. ``lines`` are the lines that ran, by the path of the
+    file, and ``discovery`` is the core's estimate of what is left to find.
+    """
+
+    tally: dict[str, int] = {}
+    notes: list[str] = []
+    snapshot_kind: SnapshotKind = "copy"
+    checkpoints: int = 0
+    checkpoints_saved: int = 0
+    swarm: dict[str, int] = {}
+    run_kinds: dict[str, dict[str, int]] = {}
+    counts: dict[str, int] = {}
+    properties: Properties = {}
+    lines: dict[str, list[int]] = {}
+    discovery: tuple[int, int, float, float, float] | None = None
+    faults: Counts = {}
+    rules: Counts = {}
+
+
 class Totals(msgspec.Struct, kw_only=True):
-    """All counts. ``lines`` are the lines that ran, by the path of the file.
+    """All counts: the report of the only process, or the sum of all reports.
 
     ``idle_workers`` is how many workers had time for a run, but finished none. ``unjudged`` is why a worker could not
     judge one of its runs, empty if all could.
     """
 
     tally: Tally
-    edges: int = 0
-    checkpoints: int = 0
-    checkpoints_saved: int = 0
-    snapshot_kind: SnapshotKind = "copy"
-    swarm: dict[str, int] = msgspec.field(default_factory=dict)
-    run_kinds: dict[str, dict[str, int]] = msgspec.field(default_factory=dict)
-    discovery: Discovery | None = None
-    lines: dict[str, list[int]] = msgspec.field(default_factory=dict)
+    report: SearchReport
+    edges: int
     idle_workers: int = 0
     unjudged: str = ""
-    faults: Counts = msgspec.field(default_factory=dict)
-    rules: Counts = msgspec.field(default_factory=dict)
 
 
 def make_result(
@@ -72,12 +90,13 @@ def make_result(
     fault_names: Sequence[str] = (),
 ) -> ExplorationResult:
     """Return the result, with a note on everything unusual. ``watch`` has finished recording."""
-    gaps = find_gaps(list(targets), totals.lines)
+    report = totals.report
+    gaps = find_gaps(list(targets), report.lines)
     files = [source.path for target in targets for source in target.sources()]
-    faults, rules = fault_uses_of(totals.faults), rule_uses_of(totals.rules, fault_names)
+    faults, rules = fault_uses_of(report.faults), rule_uses_of(report.rules, fault_names)
     _note_what_was_odd(targets, totals, gaps)
     # What a process counted since its last report is lost when a run ends it.
-    is_whole = not totals.run_kinds.get("starts", {}).get("unknown")
+    is_whole = not report.run_kinds.get("starts", {}).get("unknown")
     unused = unused_remark(rules, totals.tally.runs) if is_whole else ""
     for remark in filter(None, (*(use.remark() for use in faults), unused)):
         totals.tally.note(remark)
@@ -90,8 +109,8 @@ def make_result(
         total_runs=totals.tally.runs,
         total_steps=totals.tally.steps,
         unique_edges=totals.edges,
-        checkpoints=totals.checkpoints,
-        checkpoints_saved=totals.checkpoints_saved,
+        checkpoints=report.checkpoints,
+        checkpoints_saved=report.checkpoints_saved,
         duration_seconds=seconds,
         failures=failures,
         known=known,
@@ -105,10 +124,10 @@ def make_result(
         missed_lines=gaps.missed_lines,
         covered_lines=gaps.covered_lines,
         stopped_reason=stopped,
-        snapshot_kind=totals.snapshot_kind,
-        swarm_summary=swarm_text(totals.swarm) if settings.rule_swarm else "",
-        run_kinds=totals.run_kinds,
-        discovery=totals.discovery,
+        snapshot_kind=report.snapshot_kind,
+        swarm_summary=swarm_text(report.swarm) if settings.rule_swarm else "",
+        run_kinds=report.run_kinds,
+        discovery=Discovery.of(report.discovery, totals.edges),
         rejected_runs=totals.tally.rejected,
         unconfirmed=totals.tally.unconfirmed,
         notes=tuple(notes),

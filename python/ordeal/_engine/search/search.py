@@ -25,12 +25,12 @@ from ordeal._engine.replay.replayer import Replayer
 from ordeal._engine.search.checkpoints import Checkpoints
 from ordeal._engine.search.intake import FailureIntake, SearchListener
 from ordeal._engine.search.monitoring import Monitoring
-from ordeal._engine.search.result_builder import WARM_UP_RUNS, Totals
+from ordeal._engine.search.result_builder import WARM_UP_RUNS, SearchReport, Totals
 from ordeal._engine.search.run_loop import RunLoop, make_session
-from ordeal._engine.search.state import SearchProgress, SessionState
+from ordeal._engine.search.state import SearchProgress, SessionState, writable_snapshot
 from ordeal._engine.search.uses import FaultUses, RuleUses
 from ordeal._engine.triage.findings import Findings, KnownFailures
-from ordeal._engine.triage.messages import CheckFailed
+from ordeal._engine.triage.messages import CheckFailed, writable_text
 from ordeal._engine.triage.setup import ReplaySetup
 from ordeal._hypothesis.internals import skip_types, unprinted_notes
 from ordeal._hypothesis.private import note_missing
@@ -38,7 +38,7 @@ from ordeal._hypothesis.provider import given_up
 from ordeal._hypothesis.randoms import GlobalRandoms
 from ordeal._native import monotonic
 from ordeal.errors import OrdealError
-from ordeal.result import Discovery, StoppedReason
+from ordeal.result import StoppedReason
 
 
 class Search:
@@ -221,21 +221,27 @@ class Search:
 
     def totals(self) -> Totals:
         """Return all counts."""
+        return Totals(tally=self.tally, report=self.report(), edges=self.coverage.edges_seen)
+
+    def report(self) -> SearchReport:
+        """Return what was counted, in a form that another process can read."""
         monitor = self.monitoring.monitor
         kinds = self.session.run_counts()
         # A run of the input-to-state stage follows none of the plans.
         kinds["starts"]["comparison"] = max(0, self.tally.runs - sum(kinds["starts"].values()))
-        return Totals(
-            tally=self.tally,
-            edges=self.coverage.edges_seen,
+        return SearchReport(
+            tally=self.tally.counts(),
+            notes=[str(note) for note in self.tally.notes],
             checkpoints=self.session.checkpoints,
             checkpoints_saved=self.session.checkpoints_saved,
             snapshot_kind=self.progress.kind,
             swarm=self.session.swarm_counts(),
             run_kinds=kinds,
-            discovery=Discovery.of(self.session.species_estimate(), self.coverage.edges_seen),
+            counts={finding.bucket: finding.count for finding in self.findings.all()},
+            properties=writable_snapshot(self.progress.watch.snapshot()),
+            discovery=self.session.species_estimate(),
             lines=monitor.lines() if monitor is not None else {},
-            faults=self.progress.faults.counts(),
+            faults={writable_text(name): counts for name, counts in self.progress.faults.counts().items()},
             rules=self.progress.rules.counts(),
         )
 

@@ -6,7 +6,7 @@ import itertools
 
 import ordeal._native as _native
 from ordeal._engine.parallel.merged import MergedProgress
-from ordeal._engine.parallel.messages import WorkerReport
+from ordeal._engine.search.result_builder import SearchReport
 from ordeal._engine.storage.state_file import Provenance
 from ordeal._engine.triage.findings import Finding
 
@@ -32,8 +32,8 @@ def tally(name: str, hits: int, passes: int) -> dict[str, str | int | float | bo
 
 def report(
     runs: int, *, line: int, kind: str = "copy", bucket: str = "A", note: str = "", passes: int = 0
-) -> WorkerReport:
-    return WorkerReport(
+) -> SearchReport:
+    return SearchReport(
         tally={"runs": runs, "steps": 10 * runs},
         notes=[note] if note else [],
         snapshot_kind=kind,  # type: ignore[arg-type]
@@ -58,8 +58,8 @@ def test_processes_that_ended_are_counted_together() -> None:
     assert totals.tally.runs == 5050 + 5
     assert totals.tally.steps == 10 * totals.tally.runs
     assert set(totals.tally.notes) == {"note 0", "note 1"}
-    assert totals.lines == {"shop.py": [0, 1, 2, 7]}
-    assert totals.swarm == {"a": 5055}
-    assert totals.run_kinds == {"starts": {"fresh": 5055}}
-    assert totals.checkpoints_saved == 202
+    assert totals.report.lines == {"shop.py": [0, 1, 2, 7]}
+    assert totals.report.swarm == {"a": 5055}
+    assert totals.report.run_kinds == {"starts": {"fresh": 5055}}
+    assert totals.report.checkpoints_saved == 202
     assert known.counts() == {"A": 51, "B": 50}

@@ -12,7 +12,7 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, rule
 from ordeal._engine.coverage.targets import Target, resolve_targets
 from ordeal._engine.execution.settings import Tally
 from ordeal._engine.properties.watch import PropertyWatch
-from ordeal._engine.search.result_builder import WARM_UP_RUNS, Totals, make_result, why_inconclusive
+from ordeal._engine.search.result_builder import WARM_UP_RUNS, SearchReport, Totals, make_result, why_inconclusive
 from ordeal.explore import Explorer
 from ordeal.result import ExplorationResult
 
@@ -21,11 +21,18 @@ from ...samples.traced import Counter
 from ...samples.triaged import settings_for
 
 
-def result_of(totals: Totals, targets: list[Target] | None = None, **options: Any) -> ExplorationResult:
+def result_of(
+    tally: Tally,
+    targets: list[Target] | None = None,
+    *,
+    edges: int = 0,
+    swarm: dict[str, int] | None = None,
+    **options: Any,
+) -> ExplorationResult:
     return make_result(
         settings_for(Counter, **options),
         targets or [],
-        totals,
+        Totals(tally=tally, report=SearchReport(swarm=swarm or {}), edges=edges),
         failures=[],
         known=[],
         traces=[],
@@ -42,12 +49,12 @@ def result_of(totals: Totals, targets: list[Target] | None = None, **options: An
     (WARM_UP_RUNS - 1, WARM_UP_RUNS - 1, False),  # too few to tell
 ])  # fmt: skip
 def test_too_many_rejected_runs_are_noted(runs: int, rejected: int, noted: bool) -> None:
-    notes = result_of(Totals(tally=Tally(runs=runs, rejected=rejected))).notes
+    notes = result_of(Tally(runs=runs, rejected=rejected)).notes
     assert [note.startswith(f"{rejected} of {runs} runs were rejected") for note in notes] == [True] * noted
 
 
 def test_runs_that_ended_early_are_noted() -> None:
-    (note,) = result_of(Totals(tally=Tally(runs=5, stuck=1))).notes
+    (note,) = result_of(Tally(runs=5, stuck=1)).notes
     assert note.startswith("1 of 5 runs ended early, in a state where no rule could run")
 
 
@@ -55,23 +62,23 @@ def test_targets_of_which_nothing_ran_are_noted_by_name(make_module: MakeModule)
     make_module("x = 1\n", "one")
     make_module("x = 1\n", "two")
     targets = resolve_targets(["one", "two"])
-    (note,) = result_of(Totals(tally=Tally(runs=5)), targets).notes
+    (note,) = result_of(Tally(runs=5), targets).notes
     assert note == "No code of the target modules (one, two) ran: check that the rules call them."
-    assert result_of(Totals(tally=Tally(runs=5), edges=1), targets).notes == ()
+    assert result_of(Tally(runs=5), targets, edges=1).notes == ()
 
 
 def test_a_target_that_cannot_be_read_any_more_is_noted_with_its_path(make_module: MakeModule) -> None:
     module = make_module("x = 1\n", "one")
     targets = resolve_targets(["one"])
     Path(str(module.__file__)).write_text("def broken(:\n")
-    (note,) = result_of(Totals(tally=Tally(runs=5), edges=1), targets).notes
+    (note,) = result_of(Tally(runs=5), targets, edges=1).notes
     assert note == f"{module.__file__} is not valid Python, or gone, so its coverage is not known."
 
 
 @pytest.mark.parametrize(("swarm", "told"), [(True, True), (False, False), (None, False)])
 def test_the_swarm_is_told_of_where_the_user_asked_for_one(swarm: bool | None, told: bool) -> None:
     counts = {"runs": 0}
-    text = result_of(Totals(tally=Tally(), swarm=counts), rule_swarm=swarm).swarm_summary
+    text = result_of(Tally(), swarm=counts, rule_swarm=swarm).swarm_summary
     assert bool(text) is told
 
 
