@@ -16,30 +16,6 @@ namespace {
 
 constexpr std::uint64_t kUnit = std::uint64_t{1} << 20U;
 
-TEST(EnergyTree, RoomIsAPowerOfTwo) {
-  EnergyTree tree;
-  EXPECT_EQ(tree.slots(), 1U);
-  tree.reset(100);
-  EXPECT_EQ(tree.slots(), 128U);
-  EXPECT_EQ(tree.size(), 0U);
-  EXPECT_EQ(tree.units(), 0U);
-}
-
-TEST(EnergyTree, UnitsLieSideBySide) {
-  EnergyTree tree;
-  tree.reset(4);
-  tree.set(0, 1.0);
-  tree.set(2, 0.5);
-  tree.set(3, 2.0);
-  EXPECT_EQ(tree.units(), kUnit + (kUnit / 2) + (2 * kUnit));
-  EXPECT_EQ(tree.at_unit(0), 0U);
-  EXPECT_EQ(tree.at_unit(kUnit - 1), 0U);
-  EXPECT_EQ(tree.at_unit(kUnit), 2U);
-  EXPECT_EQ(tree.at_unit(kUnit + (kUnit / 2) - 1), 2U);
-  EXPECT_EQ(tree.at_unit(kUnit + (kUnit / 2)), 3U);
-  EXPECT_EQ(tree.at_unit(tree.units() - 1), 3U);
-}
-
 TEST(EnergyTree, TheSmallestEnergyHasAUnitAndTheLargestNoMoreThanItsCap) {
   EnergyTree tree;
   tree.reset(2);
@@ -47,20 +23,6 @@ TEST(EnergyTree, TheSmallestEnergyHasAUnitAndTheLargestNoMoreThanItsCap) {
   EXPECT_EQ(tree.units(), 1U);
   tree.set(1, 1e300);
   EXPECT_EQ(tree.units(), 1 + (std::uint64_t{1} << 44U));
-}
-
-TEST(EnergyTree, LowestIsTheFirstOfEquals) {
-  EnergyTree tree;
-  tree.reset(8);
-  for (const std::size_t slot : {1U, 3U, 5U}) {
-    tree.set(slot, 2.0);
-  }
-  EXPECT_EQ(tree.lowest(), 1U);
-  tree.set(5, 1.0);
-  EXPECT_EQ(tree.lowest(), 5U);
-  tree.clear(5);
-  tree.clear(1);
-  EXPECT_EQ(tree.lowest(), 3U);
 }
 
 // The model: energies by slot, searched from the front.

@@ -14,23 +14,8 @@
 namespace ordeal::ORDEAL_TEST_FILE {
 namespace {
 
-TEST(PowerSchedule, EachNewEdgeAddsTwo) {
-  EXPECT_DOUBLE_EQ(rewarded(kEnergyInitial, 1), 3.0);
-  EXPECT_DOUBLE_EQ(rewarded(kEnergyInitial, 10), 21.0);
-  EXPECT_DOUBLE_EQ(rewarded(0.5, 0), 0.5);
-}
-
 TEST(PowerSchedule, TheLargestRewardIsNotCutOff) {
   EXPECT_DOUBLE_EQ(rewarded(0, std::numeric_limits<std::uint32_t>::max()), 2.0 * 4294967295.0);
-}
-
-TEST(PowerSchedule, BarrenRunsDecayToTheFloorAndNotBelow) {
-  double energy = kEnergyInitial;
-  EXPECT_DOUBLE_EQ(decayed(energy), 0.95);
-  for (int i = 0; i < 1000; ++i) {
-    energy = decayed(energy);
-  }
-  EXPECT_DOUBLE_EQ(energy, kEnergyFloor);
 }
 
 TEST(PickWeighted, FitsTheWeights) {

@@ -474,20 +474,3 @@ def test_a_script_keeps_its_journal_and_the_journal_its_memory() -> None:
 def test_memory_that_does_not_serve_is_refused(memory: Any, error: type[Exception]) -> None:
     with pytest.raises(error):
         _native.Journal(memory)
-
-
-@pytest.mark.parametrize("memory", [b"", bytes(100), bytes(BYTES), bytearray(BYTES)])
-def test_memory_without_a_journal_is_refused(memory: Any) -> None:
-    with pytest.raises(_native.CoreError):
-        _native.read_journal(memory, (1, 0, 0), 2)
-    with pytest.raises(_native.CoreError):
-        _native.journal_steps(memory)
-
-
-def test_a_journal_of_another_machine_is_refused() -> None:
-    memory = bytearray(4096)
-    step_source = a_replay()
-    step_source.journal = _native.Journal(memory)
-    step_source.next()
-    with pytest.raises(_native.CoreError, match="a step in the journal is number 0 of 0"):
-        _native.read_journal(memory, (0, 1, 1), 2)

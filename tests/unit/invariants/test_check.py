@@ -3,37 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
-from ordeal.errors import ConfigError
 from ordeal.invariants import Invariant, bounded, finite, mean_bounded, monotonic, no_nan, non_empty, unique
 
 from .violations import violation
 
 NAN = math.nan
-
-
-WRONG: list[tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any], str, str]] = [
-    (Invariant, ("", len), {}, "the name of an invariant is ''", 'write a text, as in Invariant("even", is_even)'),
-    (
-        Invariant,
-        ("even", 2),
-        {},
-        "the check of the invariant 'even' is 2, which cannot be called",
-        "give a function of one value that returns whether the invariant holds",
-    ),
-]
-
-
-@pytest.mark.parametrize(("make", "args", "kwargs", "message", "hint"), WRONG)
-def test_wrong_use(make: Callable[..., Any], args: tuple[Any, ...], kwargs: Any, message: str, hint: str) -> None:
-    with pytest.raises(ConfigError) as caught:
-        make(*args, **kwargs)
-    assert (caught.value.message, caught.value.hint) == (message, hint)
 
 
 def test_own_checks_say_it_in_any_of_three_ways() -> None:

@@ -138,12 +138,6 @@ def test_the_runs_go_on_from_where_one_came_nearer() -> None:
     assert nearest(Alone) > 10**6 - 10_000
 
 
-def test_the_same_seed_gives_the_same_runs() -> None:
-    first, second = explore(Tank, max_runs=200), explore(Tank, max_runs=200)
-    assert first.properties == second.properties
-    assert first.checkpoints_saved == second.checkpoints_saved
-
-
 def test_a_resumed_exploration_goes_on_with_what_was_counted(tmp_path: Path) -> None:
     whole = explore(Tank, max_runs=100)
     explore(Tank, max_runs=40, save_state_to=tmp_path / "s")

@@ -31,7 +31,6 @@ from ordeal.result import ExplorationResult
 from ...samples.machines import switches
 
 PACKAGE_FOLDER = Path(ordeal.__file__).absolute().parents[1]
-SHOP = Path(__file__).parents[4] / "examples" / "shop"
 
 JARS = """
 from hypothesis import strategies as st
@@ -168,15 +167,6 @@ def jars(tmp_path: Path) -> Path:
 @pytest.mark.slow
 class TestGoingOn:
     @pytest.mark.nightly
-    @pytest.mark.parametrize("rule_swarm", [False, True])
-    def test_the_shop_gives_the_same_bytes_with_and_without_a_break(self, tmp_path: Path, rule_swarm: bool) -> None:
-        processes = InProcesses(SHOP, "tests.test_shop_chaos:ShopChaos", target_modules=["shop"], rule_swarm=rule_swarm)
-        state = str(tmp_path / "state")
-        whole = processes.explore(max_runs=50)
-        processes.explore(max_runs=25, save_state_to=state, shrink=False)
-        assert processes.explore(max_runs=50, resume_from=state) == whole
-
-    @pytest.mark.nightly
     @pytest.mark.parametrize(
         "options",
         [
@@ -219,17 +209,6 @@ class TestGoingOn:
             whole.run_id,
             whole.program,
         )
-
-    @pytest.mark.nightly
-    def test_a_machine_that_cannot_be_copied_gives_the_same_bytes(self, jars: Path) -> None:
-        (jars / "locked.py").write_text(
-            "from jars import Jars\n\nclass Locked(Jars):\n"
-            "    def __init__(self):\n        super().__init__()\n        self.numbers = (n for n in ())\n"
-        )
-        processes = InProcesses(jars, "locked:Locked", target_modules=["jars"])
-        whole = processes.explore(max_runs=20)
-        processes.explore(max_runs=10, save_state_to="state", shrink=False)
-        assert processes.explore(max_runs=20, resume_from="state") == whole
 
     def test_nothing_is_left_to_do(self, tmp_path: Path) -> None:
         before = save(tmp_path / "state", runs=60)
