@@ -47,6 +47,17 @@ def test_one_bad_wheel_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
     assert TOOL.verdict([TOOL.Outcome("3.12", wheel="ordeal.whl"), bad]) == 1
 
 
+def test_a_wheel_that_is_too_large_is_a_failure(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    wheel = tmp_path / "ordeal.whl"
+    wheel.write_bytes(b"12345")
+    monkeypatch.setattr(TOOL, "build", lambda *_: wheel)
+    monkeypatch.setattr(TOOL, "try_quickstart", lambda *_: None)
+    assert not TOOL.wheel_of("3.13", None, find=lambda _: sys.executable).trouble
+    monkeypatch.setattr(TOOL, "BYTES_MAX", 4)
+    bad = TOOL.wheel_of("3.13", None, find=lambda _: sys.executable)
+    assert bad.trouble == "ordeal.whl has 5 bytes, more than 4"
+
+
 def test_a_command_that_ends_otherwise_tells_what_it_printed() -> None:
     with pytest.raises(TOOL.StepFailed, match="ended with 3, not 0:\nno luck"):
         TOOL.run([sys.executable, "-c", "print('no luck'); raise SystemExit(3)"])

