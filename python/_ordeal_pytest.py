@@ -153,7 +153,8 @@ def pytest_configure(config: pytest.Config) -> None:
     stores = _stores(projects) if seeds else {}
     corpora = _corpora(projects, stores) if seeds else []
     if corpora:
-        _register(config, "seeds", config, corpora, stores)
+        known = {folder: _setting(settings, "explorer", "known") or [] for folder, settings in projects.items()}
+        _register(config, "seeds", config, corpora, stores, known)
     faults = config.getoption("simulate_faults")
     if config.getoption("simulate"):
         _register(config, "simulated_items", str(config.getini("ordeal_simulate_faults")) if faults is None else faults)

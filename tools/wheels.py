@@ -3,8 +3,8 @@
 usage: python tools/wheels.py [--core FILE] writes them to dist/
 
 A wheel is built, repaired (auditwheel on Linux, delocate on macOS), weighed, installed where nothing else is, and takes
-the quickstart: the blocks of the guide as they lie there, explored and replayed. Its name says for which systems it is. A version of which there is no interpreter
-is named in the end; it fails nothing.
+the quickstart: the blocks of the guide as they lie there, explored and replayed. Its name says for which systems it is.
+A version of which there is no interpreter is named in the end; it fails nothing.
 """
 
 from __future__ import annotations
@@ -46,7 +46,8 @@ class Outcome:
             return f"{self.version:6} not built: {self.missing}"
         if self.trouble:
             return f"{self.version:6} FAILED: {self.trouble}"
-        return f"{self.version:6} {self.wheel}, {self.size / 1e6:.1f} MB: installed in an empty environment, the quickstart found its bug"
+        tried = "installed in an empty environment, the quickstart found its bug"
+        return f"{self.version:6} {self.wheel}, {self.size / 1e6:.1f} MB: {tried}"
 
 
 class StepFailed(Exception):  # noqa: N818 - one step of a list

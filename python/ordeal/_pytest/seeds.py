@@ -265,7 +265,12 @@ class SeedItem(pytest.Item):
         replay = self._replays.replay(self._project, self.path)
         self._replay, self.record = replay, record_of(replay, self._project)
         if replay.error is not None:
-            self._replays.failing |= self._replays.places([replay.error])
+            places = self._replays.places([replay.error])
+            self._replays.failing |= places
+            if (entry := self._replays.known_entry(self._project, replay)) is not None:
+                self._replays.known |= places
+                self.record = dataclasses.replace(self.record, status="known")
+                pytest.xfail(f"known failure: {one_line(entry)}")
             failed = SeedFailedError(self.record.error)
             if self.config.getoption("usepdb", False):
                 # With the traceback of the failure, --pdb stops where it happened.
@@ -349,20 +354,27 @@ def _package(module_globals: dict[str, Any]) -> str:
 class SeedReplays:
     """The plugin of a pytest run that has seeds to replay, for each of ``projects``.
 
-    ``stores`` has the address of a project's store, by its folder, and the classes whose failures are read from it.
+    ``stores`` has the address of a project's store, by its folder, and the classes whose failures are read from it;
+    ``known`` what the settings of each folder declare as known failures.
 
     Raises:
         UsageError: the command line names a seed that does not exist.
     """
 
     def __init__(
-        self, config: pytest.Config, projects: Sequence[Project], stores: Mapping[Path, tuple[str, Sequence[str]]]
+        self,
+        config: pytest.Config,
+        projects: Sequence[Project],
+        stores: Mapping[Path, tuple[str, Sequence[str]]],
+        known: Mapping[Path, Sequence[str]],
     ) -> None:
         self._config = config
         self._projects = projects
         self._stores = stores
         self._records: list[SeedRecord] = []
+        self._declared = known
         self.failing: set[str] = set()  # the places of the failures of seeds
+        self.known: set[str] = set()  # those of failures that the settings declare as known
         self._trouble: list[str] = []
         # An xdist controller sends all workers the same list, even if more is saved in the meantime.
         self._all = {project: self._found(project) for project in projects}
@@ -479,6 +491,16 @@ class SeedReplays:
                 stack.enter_context(own_modules(project, self._package(path)))
             return replayer.replay(path)
 
+    def known_entry(self, project: Project, replay: SeedReplay) -> str | None:
+        """Return the entry of the project's settings that declares the failure of a seed as known, if one does."""
+        entries = self._declared.get(project.folder)
+        if not entries or replay.error is None:
+            return None
+        is_same = replay.status.value == "reproduced" and replay.trace is not None and replay.trace.failure is not None
+        bucket = replay.trace.failure.bucket if is_same else ""  # type: ignore[union-attr]
+        known = importlib.import_module("ordeal._engine.triage.findings").KnownFailures(entries)
+        return bounded_call(lambda: known.entry_for(bucket, replay.error), lambda _raised: None)
+
     def _package(self, path: Path) -> str:
         """Return the package of the class of a seed, empty when it cannot be read: the replay says what is wrong."""
         with contextlib.suppress(TraceError):
@@ -505,9 +527,11 @@ class SeedReplays:
         report = yield
         if report.when == "call" and report.failed and call.excinfo is not None:
             # The test of a machine, whose replays are listed in short.
-            is_short = bool(self.failing) and item.name == "runTest" and self._config.get_verbosity() < 1
-            if is_short and (known := self._known(call.excinfo.value)):
-                report.longrepr = known_again(known)
+            places = self._again(call.excinfo.value) if self.failing and item.name == "runTest" else set()
+            if places and places <= self.known:
+                report.outcome, report.wasxfail = "skipped", "known failure"
+            elif places and self._config.get_verbosity() < 1:
+                report.longrepr = known_again(len(places))
                 report.sections.clear()
         if report.when == "call" and isinstance(item, SeedItem) and item.record is not None:
             setattr(report, _KEY, dataclasses.asdict(item.record))
@@ -516,10 +540,10 @@ class SeedReplays:
                 report.longrepr = (str(item.path), None, f"Skipped: {one_line(item.record.reason)}")  # type: ignore[assignment]
         return report
 
-    def _known(self, error: BaseException) -> int:
-        """Return how many failures a test has, if all of them are those of seeds; else 0."""
-        places = bounded_call(lambda: self.places(_leaves(error)), lambda _raised: set())
-        return len(places) if places <= self.failing else 0
+    def _again(self, error: BaseException) -> set[str]:
+        """Return the places of the failures of a test, if all of them are those of seeds."""
+        places: set[str] = bounded_call(lambda: self.places(_leaves(error)), lambda _raised: set())
+        return places if places <= self.failing else set()
 
     @staticmethod
     def places(errors: Iterable[BaseException]) -> set[str]:
@@ -559,9 +583,10 @@ def make_plugin(
     config: pytest.Config,
     corpora: Sequence[tuple[Path, Path]],
     stores: Mapping[Path, tuple[str, Sequence[str]]],
+    known: Mapping[Path, Sequence[str]],
 ) -> SeedReplays:
     """Return the plugin for projects, each given by its folder and its seeds' folder, and for those with a store."""
-    return SeedReplays(config, [Project.of(config, folder, seeds) for folder, seeds in corpora], stores)
+    return SeedReplays(config, [Project.of(config, folder, seeds) for folder, seeds in corpora], stores, known)
 
 
 @contextmanager

@@ -53,7 +53,7 @@ def property_sections(
 PULLED_DIR = ".ordeal/pulled"
 # In the order of the section: first what needs a person.
 _FAILING = ("reproduced", "fails_differently")
-_KINDS = (*_FAILING, "class_unusable", "no_longer_applies", "unreadable", "fixed")
+_KINDS = (*_FAILING, "known", "class_unusable", "no_longer_applies", "unreadable", "fixed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +61,9 @@ class SeedRecord:
     """The result of a seed, as texts that travel from a worker to the process that prints.
 
     ``path`` is relative to its project if possible, ``start`` is the project's folder relative to where pytest was
-    started, empty when it is the same, and ``status`` a value of ``SeedStatus``. ``error`` is how the seed fails now,
-    ``recorded`` how it failed when it was saved, and ``reason`` why it shows nothing.
+    started, empty when it is the same, and ``status`` a value of ``SeedStatus``, or ``known`` for a failure that the
+    settings declare. ``error`` is how the seed fails now, ``recorded`` how it failed when it was saved, and ``reason``
+    why it shows nothing.
     """
 
     name: str
@@ -96,6 +97,7 @@ def seeds_left_out(number: int) -> str:
 _LABELS = {
     "reproduced": "REGRESSION",
     "fails_differently": "DIFFERENT",
+    "known": "known",
     "class_unusable": "NO CLASS",
     "no_longer_applies": "outdated",
     "unreadable": "corrupt",
@@ -109,7 +111,7 @@ def seed_line(status: str, what: str, *, error: str = "", recorded: str = "", re
     ``what`` names the seed, ``error`` is how it fails now, ``recorded`` how it failed when it was saved, and
     ``reason`` why it shows nothing.
     """
-    shows = error if status in _FAILING else one_line(reason, limit=2 * LINE_CHARS_MAX)
+    shows = error if status in (*_FAILING, "known") else one_line(reason, limit=2 * LINE_CHARS_MAX)
     if status == "fails_differently" and recorded:
         shows += f"; recorded: {recorded}"
     elif status == "fixed":
@@ -128,9 +130,13 @@ def _line(record: SeedRecord, several: bool) -> str:
 
 
 def _verdict(records: Sequence[SeedRecord], folders: Mapping[str, str]) -> list[str]:
-    regressions, different, unusable, outdated, corrupt, fixed = (
+    regressions, different, known, unusable, outdated, corrupt, fixed = (
         sum(r.status == kind for r in records) for kind in _KINDS
     )
+    if known:
+        others = [record for record in records if record.status != "known"]
+        said = f"{counted(known, 'seed')} fail{'s' * (known == 1)} as `known` in ordeal.toml says"
+        return [*(_verdict(others, folders) if others else []), said]
     counts = [f"{regressions} regression(s) still reproduce"] if regressions else []
     counts += [f"{counted(different, 'seed')} fail{'s' * (different == 1)} differently now"] if different else []
     if counts:

@@ -105,7 +105,7 @@ def _best(classes: Sequence[FoundClass], tried: Mapping[str, ClassTry]) -> tuple
     def worth(pair: tuple[FoundClass, ClassTry]) -> float:
         found, answer = pair
         changing = sum(name in found.changing for name in answer.working)
-        share = len(answer.working) / max(1, len(answer.methods))
+        share = len(answer.working) / max(1, len(answer.calls))
         return (found.score + changing) * share
 
     return max(working, key=worth)
@@ -121,8 +121,8 @@ def _list(
         answer = tried.get(each.path)
         if answer is not None and answer.reason:
             shown += f"; {one_line(answer.reason, limit=80)}"
-        elif answer is not None and len(answer.working) < len(answer.methods):
-            shown += f"; {len(answer.working)} of {counted(len(answer.methods), 'method')} can be called"
+        elif answer is not None and len(answer.working) < len(answer.calls):
+            shown += f"; {len(answer.working)} of {counted(len(answer.calls), 'method')} can be called"
         row = f"{place:>4}" if len(classes) > 1 else " "
         terminal.say(f"{row} {'*' if each is chosen else ' '} {each.path}  {shown}")
     if len(classes) > 1:
@@ -151,7 +151,7 @@ def _class_path(file: Path, answer: ClassTry) -> str:
 def _told(change: FileChange, answer: ClassTry) -> str:
     if change.path.suffix != ".py":
         return ""
-    left_out = sum(bool(each.left_out) for each in answer.methods)
+    left_out = sum(bool(each.left_out) for each in answer.calls)
     shown = f": {counted(len(answer.working), 'method')} of {answer.name}"
     return f"{shown}, {left_out} left out" if left_out else shown
 

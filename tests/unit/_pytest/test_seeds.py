@@ -37,6 +37,34 @@ def test_one_of_two_seeds_is_fixed(project: Project) -> None:
     ]
 
 
+@pytest.mark.parametrize("verbosity", ["-q", "-v"])
+def test_a_known_failure_is_expected_and_said(project: Project, verbosity: str) -> None:
+    lost = project.overdrawn()
+    project.fix_close()
+    project.edit("tests/test_bank.py", "def test_opens", "TestBank = BankChaos.TestCase\n\n\ndef test_opens")
+    settings = project.root / "ordeal.toml"
+    settings.write_text('[explorer]\nknown = ["balance negative"]\n')
+    result = project.run(verbosity)
+    assert result.ret == pytest.ExitCode.OK
+    result.assert_outcomes(passed=1, xfailed=2)
+    assert section(result, SECTION) == [
+        f"  known       {lost}: tests.test_bank:BankChaos — ValueError: balance negative",
+        "  1 seed fails as `known` in ordeal.toml says",
+    ]
+    settings.write_text('[explorer]\nknown = ["another failure"]\n')
+    project.run(verbosity).assert_outcomes(passed=1, failed=2)
+
+
+def test_a_known_failure_hides_no_other(project: Project) -> None:
+    lost = project.overdrawn()
+    project.closed()
+    (project.root / "ordeal.toml").write_text('[explorer]\nknown = ["balance negative"]\n')
+    result = project.run("-q")
+    result.assert_outcomes(passed=1, failed=1, xfailed=1)
+    assert [line.split()[0] for line in section(result, SECTION)[:2]] == ["REGRESSION", "known"]
+    assert lost not in section(result, SECTION)[-2]
+
+
 def test_failure_shows_where_it_happens_with_steps_output_and_command(project: Project) -> None:
     name = project.overdrawn(7)
     lines = "\n".join(section(project.run("-q"), "FAILURES"))

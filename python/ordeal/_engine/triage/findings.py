@@ -282,7 +282,11 @@ class KnownFailures:
 
     def entry_of(self, finding: Finding) -> str | None:
         """Return the entry that names the failure of ``finding``, if there is one."""
-        return self._by_bucket(finding.bucket) or self._by_text(finding.error)
+        return self.entry_for(finding.bucket, finding.error)
+
+    def entry_for(self, bucket: str, error: BaseException) -> str | None:
+        """Return the entry that names a bucket, or an error by its text, if there is one."""
+        return self._by_bucket(bucket) or self._by_text(error)
 
     def claim(self, finding: Finding) -> bool:
         """Return True if an entry names the failure of a run. It counts by that entry, where a text names it.

@@ -65,7 +65,7 @@ class Parameter:
 @dataclass(slots=True)
 class Method:
     name: str
-    form: str  # call, item, operator
+    form: str  # call, item, operator, property
     parameters: list[Parameter]
     chosen: tuple[Candidate, ...] = ()
     answers: set[type[BaseException]] = field(default_factory=set)
@@ -86,21 +86,14 @@ class Method:
 
 def never_passed(method: Method) -> str:
     """Return why a method that was not refused cannot be a rule; nothing if it can."""
-    if method.passed or method.ends:
+    if method.ends:
         return ""
     if not method.failed:
-        return "there was no time to try it"
-    said = method.failed.most_common(1)[0][0]
-    return "" if share_of(said) >= _NOTHING_THERE else said
-
-
-def is_of_wrong_type(error: BaseException | None, method: Method, values: Sequence[object]) -> bool:
-    """Return True if a call failed because an object of a guessed type lacks what the call needs."""
-    if not isinstance(error, TypeError | AttributeError):
-        return False
-    lacking = re.match(r"'(\w+)' object ", said(error).partition(": ")[2])
-    guessed = {type(value).__name__ for each, value in zip(method.parameters, values, strict=True) if each.is_guessed}
-    return lacking is not None and lacking[1] in guessed
+        return "" if method.passed else "there was no time to try it"
+    said, count = method.failed.most_common(1)[0]
+    if said.startswith(("TypeError", "AttributeError")) and any(each.is_guessed for each in method.parameters):
+        return said if 10 * count > method.passed else ""  # it may pass while nothing is there yet
+    return "" if method.passed or share_of(said) >= _NOTHING_THERE else said
 
 
 def share_of(said: str) -> float:
@@ -110,7 +103,7 @@ def share_of(said: str) -> float:
     )
 
 
-_NOTHING_THERE = 0.8
+_NOTHING_THERE = 0.5
 LEFT_OUT = object()
 OMITTED = Candidate("", "", lambda _: LEFT_OUT)
 
@@ -136,6 +129,8 @@ def invoke(function: Any, parameters: Sequence[Parameter], values: Sequence[Any]
 
 
 def call(thing: Any, method: Method, values: Sequence[Any]) -> Any:
+    if method.form == "property":
+        return getattr(thing, method.name)
     result = invoke(getattr(thing, method.name), method.parameters, values)
     if result is NotImplemented and method.form == "operator" and method.name != "__eq__":
         raise TypeError("it takes no such operand")  # as the operator itself would say
@@ -148,6 +143,12 @@ def consumed(result: Any, method: Method) -> Any:
         items = list(islice(result, ITEMS_MAX))  # type: ignore[arg-type]
         method.endless |= len(items) == ITEMS_MAX
     return result
+
+
+def is_read(found: object) -> bool:
+    """Return True if an attribute of a class computes a value for its objects, as a property does."""
+    plain = types.MemberDescriptorType | types.GetSetDescriptorType | classmethod
+    return hasattr(found, "__get__") and not callable(found) and not isinstance(found, plain)
 
 
 def text_of(annotation: Any) -> str:
@@ -192,6 +193,8 @@ def shown(parameters: Sequence[Parameter], choice: Sequence[Candidate]) -> list[
 
 #: Values that are drawn for each call that is tried.
 _DRAWS = 4
+#: Random sequences of 60 calls that show what methods answer: the rarer an answer, the later the first run meets it.
+_SEQUENCES = 60
 
 #: Methods after which an object cannot be used, unless one of the second kind opens it again.
 _ENDS = ("close", "shutdown", "disconnect", "terminate", "dispose", "destroy")
@@ -213,18 +216,34 @@ class _ClassTrial:
         self._met: Any = None
         self._returned: list[Any] = []  # by the object that is met, of classes of the program
         self._made: dict[type, Candidate | None] = {}
+        self._guessed: set[str] = set()  # the names of the types of arguments about whose type nobody said anything
+        self._refusals: set[type[BaseException]] = set()  # by which the constructor refuses arguments
         self.methods: list[Method] = []
 
     def run(self) -> ClassTry:
         """Return what was learnt; ``reason`` is not empty if no object can be made."""
-        reason = self._choose_constructor()
-        if reason:
+        if inspect.isabstract(self._cls):
+            return ClassTry("it is abstract")
+        errors: Counter[str] = Counter()
+        best = -1
+        # Arguments of a wrong kind may make an object that is good for nothing.
+        for self._constructor in islice(self._constructors(errors), 4):
+            self.methods = list(self._find_methods())
+            for make in (self._fresh, self._used):
+                for method in self.methods:
+                    self._choose(method, make)
+            working = sum(not (method.refused or never_passed(method)) for method in self.methods)
+            if working > best:
+                best, chosen = working, (self._constructor, self.methods)
+            is_guessed = any(each.is_guessed for each in self._constructor[0])
+            if not is_guessed or self._places or 2 * working >= len(self.methods) or self._is_over():
+                break
+        if best < 0:
+            reason = errors.most_common(1)[0][0] if errors else "no time"
+            reason = f"its constructor {WATCH.reason}" if WATCH.reason else f"no object could be made: {reason}"
             return ClassTry(reason, WATCH.reason in ABOUT_FILES)
-        self.methods = list(self._find_methods())
-        for _ in range(2):
-            for method in self.methods:
-                self._choose(method, self._fresh if not method.passed else self._used)
-        for _ in range(12):
+        self._constructor, self.methods = chosen
+        for _ in range(_SEQUENCES):
             self._sequence()
         return self._answer()
 
@@ -238,44 +257,48 @@ class _ClassTrial:
 
     # the constructor
 
-    def _choose_constructor(self) -> str:
-        if inspect.isabstract(self._cls):
-            return "it is abstract"
+    def _constructors(self, errors: Counter[str]) -> Iterator[tuple[list[Parameter], tuple[Candidate, ...]]]:
+        """Yield arguments that make objects, the likeliest first, and in the end those that do so half of the time."""
         # A constructor with an unknown signature, such as that of a subclass of `dict`, may need no arguments.
         parameters = self._parameters(self._cls, skip=0, makes=True) or []
-        errors: Counter[str] = Counter()
-        best: tuple[int, tuple[Candidate, ...]] = (0, ())
+        half = []
         for choice in choices(parameters, 200):
-            passed = 0
+            self._constructor = (parameters, choice)
+            made = 0
             for _ in range(_DRAWS + 4):
-                values = self._draw(choice)
                 try:
-                    bounded(lambda values=values: invoke(self._cls, parameters, values))  # type: ignore[misc]
-                    passed += 1
+                    self._make()
+                    made += 1
                 except BaseException as error:  # noqa: BLE001 - whatever a constructor raises
                     errors[said(error)] += 1
                     if WATCH.reason and not self._places:
-                        return f"its constructor {WATCH.reason}"
-            if passed > best[0]:
-                best = (passed, choice)
-            if passed == _DRAWS + 4:
-                self._constructor = (parameters, choice)
-                return ""
+                        return
+            if made == _DRAWS + 4:
+                yield parameters, choice
+            elif made >= _DRAWS:
+                half.append((parameters, choice))
             if self._is_over():
                 break
-        if best[0] >= _DRAWS:
-            self._constructor = (parameters, best[1])
-            return ""
-        return f"no object could be made: {errors.most_common(1)[0][0] if errors else 'no time'}"
+        yield from half
+
+    def _make(self) -> Any:
+        parameters, choice = self._constructor
+        values = self._draw(choice)
+        self._note_guesses(parameters, values)
+        return bounded(lambda: invoke(self._cls, parameters, values))
+
+    def _note_guesses(self, parameters: Sequence[Parameter], values: Sequence[Any]) -> None:
+        for parameter, value in zip(parameters, values, strict=True):
+            if value is not LEFT_OUT and (parameter.is_guessed or is_own(type(value))):
+                self._guessed.add(type(value).__name__)
 
     def _fresh(self) -> Any:
-        parameters, choice = self._constructor
-        for _ in range(10):
-            values = self._draw(choice)
+        for _ in range(30):
             try:
-                return bounded(lambda values=values: invoke(self._cls, parameters, values))  # type: ignore[misc]
-            except BaseException:  # noqa: BLE001 - the next arguments may be better
-                continue
+                return self._make()
+            except BaseException as error:  # noqa: BLE001 - the next arguments may be better
+                if isinstance(error, Exception) and self._is_answer(error):
+                    self._refusals.add(type(error))
         raise ForbiddenError("no object")
 
     def _giving(self) -> Any:
@@ -304,8 +327,11 @@ class _ClassTrial:
         ending = next((name for name in _ENDS if name in names), "") if _BEGINS.isdisjoint(names) else ""
         for name in names[:LINES_MAX]:
             found = inspect.getattr_static(self._cls, name)
+            if is_read(found):
+                yield Method(name, "property", [])
+                continue
             function = getattr(self._cls, name, None)
-            if isinstance(found, property) or not callable(function) or inspect.isclass(function):
+            if not callable(function) or inspect.isclass(function):
                 continue
             if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
                 yield Method(name, "call", [], refused="is a coroutine")
@@ -343,7 +369,11 @@ class _ClassTrial:
                 if not found:
                     found.append(Parameter(each.name, False, [OMITTED, LIST, *ANYTHING]))
                 continue
-            options = self._options(each, hints.get(each.name), makes=makes)
+            hint = hints.get(each.name)
+            if isinstance(hint, TypeVar) and hint.__bound__ is not None:
+                hint = hint.__bound__
+                each = each.replace(annotation=hint)  # noqa: PLW2901 - it is what it is bound to
+            options = self._options(each, hint, makes=makes)
             if skips and each.kind is each.POSITIONAL_ONLY:
                 options = []
             elif getattr(function, "__name__", "") in SYMBOLS and not self._places:
@@ -353,7 +383,9 @@ class _ClassTrial:
                 skips = True
                 continue
             by_name = skips or each.kind is each.KEYWORD_ONLY
-            found.append(Parameter(each.name, by_name, options, each.annotation is each.empty))
+            is_typed = each.annotation is not each.empty and bool(known_values(text_of(each.annotation)))
+            is_guessed = not is_typed and any(option in ANYTHING for option in options)
+            found.append(Parameter(each.name, by_name, options, is_guessed))
         return found
 
     def _options(self, parameter: inspect.Parameter, hint: Any, *, makes: bool) -> list[Candidate]:
@@ -362,9 +394,6 @@ class _ClassTrial:
         default = ... if parameter.default is parameter.empty else parameter.default
         if parameter.annotation is not parameter.empty:
             annotation = text_of(parameter.annotation)
-        if isinstance(hint, TypeVar) and hint.__bound__ is not None:
-            hint = hint.__bound__
-            annotation = text_of(hint)
         if makes and self._places and is_place(name, annotation):
             return [*self._places]
         special = [] if hint is self._cls else typed(hint, self._built)
@@ -380,6 +409,8 @@ class _ClassTrial:
         if default is ...:
             return options
         is_rare = needs_own(hint) and not takes_own  # few callers pass an argument that has a default
+        if is_rare and makes:
+            return [OMITTED, *options, *(each.plain for each in options if each.plain)]
         if name.startswith("_") or is_rare or all(option.type == "None" for option in options):
             return []
         if annotation and not (takes_own or special or known_values(annotation)):
@@ -455,26 +486,36 @@ class _ClassTrial:
         best = -1.0
         for choice in choices(method.parameters):
             trial = Method(method.name, method.form, method.parameters, choice)
+            broken = 0
+            try:
+                thing = self._giving() if trial.takes_given else make()
+            except ForbiddenError:
+                return
             for _ in range(_DRAWS):
-                try:
-                    thing = self._giving() if trial.takes_given else make()
-                except ForbiddenError:
-                    return
                 error = self._attempt(thing, trial)
                 if isinstance(error, Exception) and not trial.refused:
                     trial.answers.add(type(error))
+                # Arguments of a wrong kind may be stored, and fail later.
+                broken += error is None and not self._shows(thing)
             if trial.refused:
                 method.refused = trial.refused
                 return
-            score = trial.passed + sum(share_of(name) * count for name, count in trial.failed.items())
+            score = trial.passed - broken / 2 + sum(share_of(name) * count for name, count in trial.failed.items())
             # Later candidates are less likely, so they must pass clearly more often.
             if score >= best + 1:
                 best = score
                 method.chosen, method.passed, method.failed = choice, trial.passed, trial.failed
                 method.answers, method.iterates, method.endless = trial.answers, trial.iterates, trial.endless
                 method.gives_own, method.gives = trial.gives_own, trial.gives
-            if trial.passed == _DRAWS or self._is_over():
+            if trial.passed == _DRAWS + broken or self._is_over():
                 return
+
+    def _shows(self, thing: Any) -> bool:
+        try:
+            bounded(lambda: repr(thing))
+        except BaseException:  # noqa: BLE001 - a method of the class under trial
+            return False
+        return True
 
     def _attempt(
         self, thing: Any, method: Method, *, count: bool = True, values: list[Any] | None = None
@@ -483,6 +524,7 @@ class _ClassTrial:
         try:
             if values is None:
                 values = self._draw(method.chosen)
+            self._note_guesses(method.parameters, values)
             result = bounded(lambda: consumed(call(thing, method, values), method))
         except BaseException as error:  # noqa: BLE001 - a method may raise anything
             if WATCH.reason or isinstance(error, CallTimeoutError | SystemExit):
@@ -513,15 +555,10 @@ class _ClassTrial:
             self._meet(thing)
             try:
                 values = self._draw(method.chosen)
-            except NothingGivenError:
+            except (NothingGivenError, ForbiddenError):
                 continue
             error = self._attempt(thing, method, values=values)
-            if is_of_wrong_type(error, method, values):
-                method.refused = said(error) if error else ""
-                working.remove(method)
-                if not working:
-                    return
-            elif isinstance(error, Exception) and (
+            if isinstance(error, Exception) and (
                 self._is_answer(error) or self._is_of_arguments(error, method, values)
             ):
                 method.answers.add(type(error))
@@ -536,8 +573,10 @@ class _ClassTrial:
 
     def _is_answer(self, error: Exception) -> bool:
         """Return True if an exception is an intended answer, such as one that the class raises itself."""
-        if isinstance(error, KeyError | IndexError | ValueError | StopIteration):
+        if isinstance(error, LookupError | ValueError | StopIteration):
             return True
+        if isinstance(error, TypeError | AttributeError) and self._guessed & set(re.findall(r"'(\w+)'", said(error))):
+            return True  # it names the type of an argument that may be of the wrong kind
         if type(error).__module__.partition(".")[0] == self._package:
             return True
         last = error.__traceback__
@@ -557,8 +596,8 @@ class _ClassTrial:
             (inspect.getdoc(self._cls) or "").strip().partition("\n")[0][:200],
             shown(*self._constructor),
             [self._tried(method) for method in self.methods],
-            self._properties(),
             self._protocol(),
+            self._listed(self._refusals),
         )
 
     def _tried(self, method: Method) -> TriedMethod:
@@ -570,7 +609,7 @@ class _ClassTrial:
             method.name,
             method.form,
             shown(method.parameters, method.chosen),
-            sorted({":".join(public_place(each, self._package)) for each in answers}),
+            self._listed(answers),
             method.refused or never_passed(method),
             method.iterates,
             method.endless,
@@ -580,6 +619,9 @@ class _ClassTrial:
             self._bundle_of(method),
         )
 
+    def _listed(self, kinds: set[type[BaseException]]) -> list[str]:
+        return sorted({":".join(public_place(each, self._package)) for each in kinds})
+
     def _bundle_of(self, method: Method) -> str:
         """Return the bundle for what a method returns; nothing unless that is always an object of one class."""
         kind = next(iter(method.gives)) if len(method.gives) == 1 else object
@@ -587,9 +629,9 @@ class _ClassTrial:
         return bundle_name(kind) if is_given else ""
 
     def _said_to_raise(self, method: Method) -> set[type[BaseException]]:
-        """Return the exceptions that the source of a method raises by name."""
-        function = inspect.unwrap(getattr(self._cls, method.name))
-        function = getattr(function, "__func__", function)
+        """Return the exceptions that the source of a method raises by name, or that its docstring names."""
+        function = inspect.getattr_static(self._cls, method.name)
+        function = inspect.unwrap(getattr(function, "fget", None) or getattr(function, "__func__", function))
         try:
             tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
         except (OSError, TypeError, SyntaxError, ValueError):
@@ -598,30 +640,10 @@ class _ClassTrial:
             each.func.id if isinstance(each, ast.Call) and isinstance(each.func, ast.Name) else getattr(each, "id", "")
             for each in (node.exc for node in ast.walk(tree) if isinstance(node, ast.Raise))
         }
+        names |= set(re.findall(r"\w+Error\b", function.__doc__ or ""))
         known = {**vars(builtins), **getattr(function, "__globals__", {})}
         found = [known.get(name) for name in names]
         return {each for each in found if isinstance(each, type) and issubclass(each, Exception)}
-
-    def _properties(self) -> dict[str, list[str]]:
-        """Return the properties that can be read, each with the answers that it gives in place of a value."""
-        found: dict[str, list[str]] = {}
-        for name in self._names():
-            if name.startswith("_") or not isinstance(inspect.getattr_static(self._cls, name), property):
-                continue
-            answers: set[type[BaseException]] = set()
-            for _ in range(6):
-                if self._is_over():
-                    return found
-                try:
-                    thing = self._used()
-                    bounded(lambda thing=thing, name=name: getattr(thing, name))  # type: ignore[misc]
-                except BaseException as error:  # noqa: BLE001 - a getter may raise anything
-                    if not isinstance(error, Exception) or WATCH.reason or not self._is_answer(error):
-                        break
-                    answers.add(type(error))
-            else:
-                found[name] = sorted({":".join(public_place(each, self._package)) for each in answers})
-        return dict(list(found.items())[:LINES_MAX])
 
     def _protocol(self) -> dict[str, bool]:
         """Return which claims that many objects fulfil hold for new ones of this class."""
@@ -633,13 +655,19 @@ class _ClassTrial:
             "contains": lambda thing: iterates_anew and all(each in thing for each in islice(iter(thing), ITEMS_MAX)),
             "repr": lambda thing: isinstance(repr(thing), str),
         }
+        fresh, used = ([make() for _ in range(10)] for make in (self._fresh, self._used))
         found = {}
         for name, claim in claims.items():
             try:
-                made = [self._fresh() for _ in range(10)]
-                found[name] = all(bounded(lambda thing=thing, claim=claim: claim(thing)) for thing in made)  # type: ignore[misc]
+                found[name] = all(bounded(lambda thing=thing, claim=claim: claim(thing)) for thing in fresh)  # type: ignore[misc]
             except BaseException:  # noqa: BLE001 - it does not answer
                 found[name] = False
+            for thing in used if found[name] else ():
+                # What does not hold after calls may be a bug. What fails for guessed arguments is none.
+                try:
+                    bounded(lambda thing=thing, claim=claim: claim(thing))  # type: ignore[misc]
+                except BaseException as error:  # noqa: BLE001 - a method of the class under trial
+                    found[name] &= isinstance(error, Exception) and not self._is_answer(error)
         return found
 
 

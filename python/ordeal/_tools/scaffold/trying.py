@@ -54,6 +54,8 @@ class TriedMethod(msgspec.Struct, frozen=True):
 class ClassTry(msgspec.Struct, frozen=True):
     """A class that was tried; ``reason`` says why no object could be made, and is empty if one was.
 
+    ``methods`` also has the properties, and ``refusals`` the errors by which the constructor refuses some arguments.
+
     ``meets_files`` says that a call was refused as it would have changed files.
     """
 
@@ -64,13 +66,18 @@ class ClassTry(msgspec.Struct, frozen=True):
     doc: str = ""
     parameters: list[TriedParameter] = []
     methods: list[TriedMethod] = []
-    properties: dict[str, list[str]] = {}
     protocol: dict[str, bool] = {}
+    refusals: list[str] = []
+
+    @property
+    def calls(self) -> list[TriedMethod]:
+        """The methods without the properties."""
+        return [each for each in self.methods if each.form != "property"]
 
     @property
     def working(self) -> list[str]:
         """The names of the methods that can be rules."""
-        return [each.name for each in self.methods if not each.left_out]
+        return [each.name for each in self.calls if not each.left_out]
 
 
 def try_classes(paths: Sequence[str], roots: Sequence[Path], *, seconds: float = TRIAL_SECONDS) -> dict[str, ClassTry]:
@@ -79,7 +86,7 @@ def try_classes(paths: Sequence[str], roots: Sequence[Path], *, seconds: float =
     found: dict[str, ClassTry] = {}
     for path in paths:
         if time.monotonic() < deadline:
-            found[path] = _try_class(path, roots, seconds / 4)
+            found[path] = _try_class(path, roots, seconds / min(4, len(paths)))
     return found
 
 

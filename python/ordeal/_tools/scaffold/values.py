@@ -98,6 +98,7 @@ class Candidate:
     type: str
     draw: Sampler
     imports: tuple[str, ...] = ()
+    plain: Candidate | None = None  # the values without None, for one with it
 
 
 def callback(*_args: object, **_kwargs: object) -> int:
@@ -178,7 +179,7 @@ DELTAS = Candidate(
 )
 
 #: The candidates for a parameter about which nothing is known.
-ANYTHING = (KEY, NAME, LIST, PAIRS, DICT, RECORD, CALLBACK)
+ANYTHING = (KEY, NAME, LIST, PAIRS, DICT, RECORD, BYTES, CALLBACK)
 
 _BY_TYPE: dict[str, tuple[Candidate, ...]] = {
     "int": (VALUE, SIZE, POSITIVE),
@@ -348,7 +349,7 @@ def optional(candidate: Candidate) -> Candidate:
     def draw(rng: Draws) -> Any:
         return None if rng.random() < 0.5 else candidate.draw(rng)
 
-    return Candidate(f"st.none() | {candidate.strategy}", f"{candidate.type} | None", draw, candidate.imports)
+    return Candidate(f"st.none() | {candidate.strategy}", f"{candidate.type} | None", draw, candidate.imports, candidate)
 
 
 def listed(candidate: Candidate) -> Candidate:

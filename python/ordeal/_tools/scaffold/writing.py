@@ -58,7 +58,8 @@ class _Writer:
         self._class: str = tried.name
         self._attribute = free(snake(self._class.rpartition(".")[2]))
         self._is_immutable = not any(
-            method.passed and not method.gives_own and not method.name.startswith("__") for method in tried.methods
+            method.passed and not method.gives_own and method.form != "property" and not method.name.startswith("__")
+            for method in tried.methods
         )
         self._uses: set[str] = set()
         self._rule_names = {"create", "look"}
@@ -68,7 +69,7 @@ class _Writer:
     def text(self) -> str:
         """Return the file."""
         kept = [each for each in self._tried.methods if not each.left_out]
-        kept = sorted(kept, key=lambda each: each.name.startswith("__"))[:LINES_MAX]
+        kept = sorted(kept, key=lambda each: (each.form == "property", each.name.startswith("__")))[:LINES_MAX]
         names = {each.name for each in kept}
         left_out = [each for each in self._tried.methods if each.name not in names]
         given = {each.gives for each in kept}
@@ -82,10 +83,11 @@ class _Writer:
         ]
         kept = [each for each in kept if each not in ungiven]
         left_out += [msgspec.structs.replace(each, left_out="takes what no other call returns") for each in ungiven]
-        rules = [self._rule(each) for each in kept if not each.ends]
+        read = [each.name for each in kept if each.form == "property" and not each.answers]
+        rules = [self._rule(each) for each in kept if not (each.ends or each.name in read)]
         endings = [each.name for each in kept if each.ends]
         bundles = ["\n".join(f'{name} = Bundle("{name}")' for name in self._bundles)] if self._bundles else []
-        body = [*bundles, self._create(), *rules, *self._look(), *self._teardown(endings), *self._invariants()]
+        body = [*bundles, self._create(), *rules, *self._look(read), *self._teardown(endings), *self._invariants()]
         body = [textwrap.indent(part, "    ") for part in body]
         machine = (
             f'class {machine_name(self._tried)}(ChaosTest):\n    """{self._class} under any sequence of calls."""\n\n'
@@ -120,7 +122,9 @@ class _Writer:
         standard = self._lines_of(lambda module: module.partition(".")[0] in sys.stdlib_module_names)
         names = ["ChaosTest"]
         names += [name for name in ("Bundle", "initialize", "invariant", "multiple", "rule") if f"{name}(" in text]
-        other = ["from hypothesis import strategies as st"] if re.search(r"\bst\.", text) else []
+        other = ["reject"] if "reject()" in text else []
+        other += ["strategies as st"] if re.search(r"\bst\.", text) else []
+        other = [f"from hypothesis import {', '.join(other)}"] if other else []
         other.append(f"from ordeal import {', '.join(sorted(names, key=lambda name: (name.islower(), name)))}")
         self._imports.setdefault(self._tried.module, set()).add(self._class)
         own = self._lines_of(lambda module: module.partition(".")[0] not in sys.stdlib_module_names)
@@ -163,6 +167,10 @@ class _Writer:
         parameters = self._tried.parameters
         drawn = [each for each in parameters if each.strategy not in PLACES]
         body = [f"self.{self._attribute} = {_shown_call(self._class, parameters)}"]
+        if self._tried.refusals:
+            refusals = ", ".join(map(self._exception, self._tried.refusals))
+            refusals = f"({refusals})" if len(self._tried.refusals) > 1 else refusals
+            body = ["try:", f"    {body[0]}", f"except {refusals}:", "    reject()  # these arguments make no object"]
         if self._keeps_files:
             body.insert(0, "self.folder = TemporaryDirectory()  # for what it keeps in files")
         return self._function("initialize", "create", drawn, body)
@@ -179,14 +187,15 @@ class _Writer:
             call = f"list(islice({call}, {ITEMS_MAX}))" if method.endless else f"list({call})"
         if method.gives_own and self._is_immutable and method.form == "call":
             call = f"{target} = {call}"
-        elif method.form == "operator" or method.name in ("__getitem__", "__contains__"):
+        elif method.form in ("operator", "property") or method.name in ("__getitem__", "__contains__"):
             call = f"_ = {call}"
         answers = sorted(self._exception(each) for each in method.answers)
         target = method.gives if method.gives in self._bundles and method.form == "call" else ""
         call = f"return {call}" if target else call
         body = [f"with suppress({', '.join(answers)}):", f"    {call}"] if answers else [call]
         body += ["return multiple()"] * bool(target and answers)
-        name = self._rule_name(_NAMES.get(method.name, method.name))
+        wanted = f"read_{method.name}" if method.form == "property" else _NAMES.get(method.name, method.name)
+        name = self._rule_name(wanted)
         return self._function("rule", name, parameters, body, target=target)
 
     def _teardown(self, endings: Sequence[str]) -> Iterator[str]:
@@ -242,16 +251,10 @@ class _Writer:
         self._imports.setdefault(module, set()).add(name.partition(".")[0])
         return name
 
-    def _look(self) -> Iterator[str]:
-        properties = self._tried.properties
-        asked = [f"_ = self.{self._attribute}.{name}" for name, answers in properties.items() if not answers]
-        if asked:
+    def _look(self, names: Sequence[str]) -> Iterator[str]:
+        if names:
+            asked = [f"_ = self.{self._attribute}.{name}" for name in names]
             yield self._function("rule", "look", [], ['"""Read what can be read."""', *asked])
-        for name, answers in properties.items():
-            if answers:
-                raised = ", ".join(sorted(self._exception(each) for each in answers))
-                body = [f"with suppress({raised}):", f"    _ = self.{self._attribute}.{name}"]
-                yield self._function("rule", self._rule_name(f"read_{name}"), [], body)
 
     def _invariants(self) -> Iterator[str]:
         thing, protocol = f"self.{self._attribute}", self._tried.protocol
@@ -306,6 +309,8 @@ def _expression(target: str, method: TriedMethod) -> str:
     }
     if name in forms and len(words) >= forms[name].count("{") - 1:
         return forms[name].format(target, *words)
+    if method.form == "property":
+        return f"{target}.{name}"
     if name in SYMBOLS and len(words) == 1:
         return f"{target} {SYMBOLS[name]} {words[0]}"
     return _shown_call(target if name == "__call__" else f"{target}.{name}", parameters)
