@@ -499,7 +499,8 @@ class SeedReplays:
         is_same = replay.status.value == "reproduced" and replay.trace is not None and replay.trace.failure is not None
         bucket = replay.trace.failure.bucket if is_same else ""  # type: ignore[union-attr]
         known = importlib.import_module("ordeal._engine.triage.findings").KnownFailures(entries)
-        return bounded_call(lambda: known.entry_for(bucket, replay.error), lambda _raised: None)
+        entry: str | None = bounded_call(lambda: known.entry_for(bucket, replay.error), lambda _raised: None)
+        return entry
 
     def _package(self, path: Path) -> str:
         """Return the package of the class of a seed, empty when it cannot be read: the replay says what is wrong."""
