@@ -147,8 +147,9 @@ def consumed(result: Any, method: Method) -> Any:
 
 def is_read(found: object) -> bool:
     """Return True if an attribute of a class computes a value for its objects, as a property does."""
-    plain = types.MemberDescriptorType | types.GetSetDescriptorType | classmethod
-    return hasattr(found, "__get__") and not callable(found) and not isinstance(found, plain)
+    if isinstance(found, types.MemberDescriptorType | types.GetSetDescriptorType | classmethod):
+        return False
+    return hasattr(found, "__get__") and not callable(found)
 
 
 def text_of(annotation: Any) -> str:
@@ -193,8 +194,6 @@ def shown(parameters: Sequence[Parameter], choice: Sequence[Candidate]) -> list[
 
 #: Values that are drawn for each call that is tried.
 _DRAWS = 4
-#: Random sequences of 60 calls that show what methods answer: the rarer an answer, the later the first run meets it.
-_SEQUENCES = 60
 
 #: Methods after which an object cannot be used, unless one of the second kind opens it again.
 _ENDS = ("close", "shutdown", "disconnect", "terminate", "dispose", "destroy")
@@ -227,14 +226,15 @@ class _ClassTrial:
         errors: Counter[str] = Counter()
         best = -1
         # Arguments of a wrong kind may make an object that is good for nothing.
-        for self._constructor in islice(self._constructors(errors), 4):
+        for constructor in islice(self._constructors(errors), 4):
+            self._constructor, self._refusals = constructor, set()
             self.methods = list(self._find_methods())
             for make in (self._fresh, self._used):
                 for method in self.methods:
                     self._choose(method, make)
             working = sum(not (method.refused or never_passed(method)) for method in self.methods)
             if working > best:
-                best, chosen = working, (self._constructor, self.methods)
+                best, chosen = working, (constructor, self._refusals, self.methods)
             is_guessed = any(each.is_guessed for each in self._constructor[0])
             if not is_guessed or self._places or 2 * working >= len(self.methods) or self._is_over():
                 break
@@ -242,8 +242,9 @@ class _ClassTrial:
             reason = errors.most_common(1)[0][0] if errors else "no time"
             reason = f"its constructor {WATCH.reason}" if WATCH.reason else f"no object could be made: {reason}"
             return ClassTry(reason, WATCH.reason in ABOUT_FILES)
-        self._constructor, self.methods = chosen
-        for _ in range(_SEQUENCES):
+        self._constructor, self._refusals, self.methods = chosen
+        # What a method answers rarely, the first run would report.
+        for _ in range(max(12, 2 * len(self.methods))):
             self._sequence()
         return self._answer()
 
@@ -372,7 +373,7 @@ class _ClassTrial:
             hint = hints.get(each.name)
             if isinstance(hint, TypeVar) and hint.__bound__ is not None:
                 hint = hint.__bound__
-                each = each.replace(annotation=hint)  # noqa: PLW2901 - it is what it is bound to
+                each = each.replace(annotation=hint)
             options = self._options(each, hint, makes=makes)
             if skips and each.kind is each.POSITIONAL_ONLY:
                 options = []

@@ -349,7 +349,9 @@ def optional(candidate: Candidate) -> Candidate:
     def draw(rng: Draws) -> Any:
         return None if rng.random() < 0.5 else candidate.draw(rng)
 
-    return Candidate(f"st.none() | {candidate.strategy}", f"{candidate.type} | None", draw, candidate.imports, candidate)
+    return Candidate(
+        f"st.none() | {candidate.strategy}", f"{candidate.type} | None", draw, candidate.imports, candidate
+    )
 
 
 def listed(candidate: Candidate) -> Candidate:

@@ -144,7 +144,7 @@ def tried(tmp_path_factory: pytest.TempPathFactory) -> dict[str, ClassTry]:
     (folder / "vault.py").write_text(dedent(VAULT))
     (folder / "precious").write_text("x")
     names = ("Vault", "Chain", "Needs", "Table", "Spans", "Purse", "Notes")
-    found = try_classes([*(f"vault:{name}" for name in names), "no_module:X"], [folder])
+    found = try_classes([*(f"vault:{name}" for name in names), "no_module:X"], [folder], seconds=60)
     assert (folder / "precious").exists()
     assert sorted(path.name for path in folder.iterdir()) == ["precious", "vault.py"]
     return found
