@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ctypes
 import dataclasses
+import errno
 import fcntl
 import json
 import os
@@ -29,6 +30,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -62,6 +64,8 @@ _CAPSET_VERSION = 0x20080522
 _CREATE_RULES, _ADD_RULE, _RESTRICT, _BELOW, _ASK_VERSION, _NO_NEW_RIGHTS = 444, 445, 446, 1, 1, 38
 #: To write, truncate, make, remove and move files; of the first versions each knows one right more.
 _CHANGES, _RIGHTS_OF_FIRST, _SCOPES_SINCE, _SCOPE_OF_SIGNALS = 0x7FF2, 13, 6, 2
+
+_OF_ATTRIBUTES = {"os.chmod", "os.chown", "os.removexattr", "os.setxattr", "os.utime"}
 
 
 class NoVerdictError(OrdealError):
@@ -543,14 +547,23 @@ def _confine(here: Sandbox, *kept: str) -> None:
     rules = struct.pack(f"={1 + len(scopes)}Q", rights, *scopes)
     ruleset = call(_CREATE_RULES, rules, ctypes.c_size_t(len(rules)), 0)
     _called(ruleset)
-    inner = (f"{here.scratch}/{name}" for name in ("tree", "home", "tmp", *kept))
-    for each in ("/dev", *inner, *here.written):
+    written = ["/dev", *(f"{here.scratch}/{name}" for name in ("tree", "home", "tmp", *kept)), *here.written]
+    for each in written:
         handle = os.open(each, os.O_PATH)
         _called(call(_ADD_RULE, ruleset, _BELOW, struct.pack("=Qi", rights, handle), 0))
         os.close(handle)
     _called(_libc().prctl(_NO_NEW_RIGHTS, 1, 0, 0, 0))
     _called(call(_RESTRICT, ruleset, 0))
     os.close(ruleset)
+
+    def refuse(event: str, given: tuple[Any, ...]) -> None:
+        # Landlock does not know of these. A process that is not Python may still do them.
+        if event in _OF_ATTRIBUTES:
+            path = f"/proc/self/fd/{given[0]}" if isinstance(given[0], int) else os.fsdecode(given[0])
+            if not any(Path(path).resolve().is_relative_to(each) for each in written):
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
+
+    sys.addaudithook(refuse)
 
 
 def main() -> None:

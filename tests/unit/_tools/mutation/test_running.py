@@ -434,3 +434,22 @@ def test_how_far_the_tests_are_is_told_while_they_run_without_a_mutant(
     told: list[str] = []
     judge_with_pytest([], [], tests=[], folder=tmp_path, workers=1, beginning=told.append)
     assert "1/2 tests have run without a mutant" in told
+
+
+def test_a_test_that_only_fails_while_lines_are_watched_is_set_apart(tmp_path: Path) -> None:
+    tests = """
+        import tracemalloc
+        from shop import f, g
+        def test_it(): assert f(1) == 2
+        def test_memory():
+            tracemalloc.start()
+            g(1)
+            peak = tracemalloc.get_traced_memory()[1]
+            tracemalloc.stop()
+            assert peak < 1024
+    """
+    lines = "".join(f"    a += {number}\n" for number in range(1000, 1300))
+    program = f"def f(a):\n    return a + 1\ndef g(a):\n{lines}\n"
+    found, judgement = judged(tmp_path, program, tests, "return_none")
+    assert found["f return_none"] == ("killed", "swap")
+    assert judgement.flaky == ["test_shop.py::test_memory"]

@@ -37,6 +37,8 @@ HARMS = {
     "cut": "os.truncate(Path(OUTSIDE, 'kept'), 0)",
     "moved": "os.rename(OUTSIDE, OUTSIDE + '2')",
     "new": "Path(OUTSIDE, 'new').mkdir()",
+    "modes": "os.chmod(Path(OUTSIDE, 'kept'), 0)",
+    "times": "os.utime(os.open(Path(OUTSIDE, 'kept'), os.O_RDONLY), (1, 1))",
     "absolute": "shutil.rmtree(ROOT)",
     "parent": "os.kill(os.getppid(), signal.SIGKILL)",
     "bystander": "os.kill(int(Path(OUTSIDE, 'pid').read_text()), signal.SIGKILL)",

@@ -157,10 +157,15 @@ class Original:
         return Ran(said, (ended[id(unwatched)].said or [{}])[-1], _why(first), self._pass_again(failed))
 
     def _pass_again(self, failed: Sequence[int]) -> Set[int]:
-        """Return the failed tests that pass when they run again: they are flaky, or need what a copy refuses."""
+        """Return the failed tests that pass again: flaky ones, and those that a copy or our counting hinders."""
         if not 0 < len(failed) <= UNSTEADY_MAX:
             return frozenset()
-        job = original_job(lambda tell: self.run(failed, tell))
+
+        def run(tell: Say) -> None:
+            for number, outcome, *_ in self.items.outcomes(failed):
+                tell({"test": number, "outcome": outcome})
+
+        job = original_job(run)
         job.is_free = True
         ended = next(run_jobs([job], 1))
         return {each["test"] for each in ended.said if each.get("outcome") == "passed"}
