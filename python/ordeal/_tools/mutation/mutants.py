@@ -219,8 +219,11 @@ def _is_for_type_checkers(inner: ast.AST, outer: ast.AST) -> bool:
         return True
     if isinstance(inner, ast.AnnAssign) and _last_name(inner.annotation) == "TypeAlias":
         return True
-    if isinstance(inner, ast.Assign) and _is_type(inner.value):
-        return True
+    match inner:
+        case ast.Assign(value=value) if _is_type(value):
+            return True
+        case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(func=func, args=[_, ast.Name(id=value)])):
+            return name == value and _last_name(func) == "cast"
     if isinstance(inner, Function):
         is_stub = all(isinstance(each, ast.Expr) and isinstance(each.value, ast.Constant) for each in inner.body)
         return is_stub or any(_last_name(each) == "overload" for each in inner.decorator_list)

@@ -27,6 +27,7 @@ from ordeal._native import monotonic
 from ordeal._tools.mutation.forks import Say, limit_memory, wait_in_parent
 from ordeal._tools.mutation.interpreters.handing_down import begins_with_ours, hand_down
 from ordeal._tools.mutation.interpreters.sitecustomize import real_path
+from ordeal._tools.mutation.judging.baseline import is_of_python
 from ordeal._tools.mutation.judging.importing import ImportRoute
 from ordeal._tools.mutation.judging.lanes import Lanes
 from ordeal._tools.mutation.judging.pytest_options import OwnOptions, pytest_arguments, quieten, switched_off
@@ -85,8 +86,9 @@ class JudgePlugin:
         cpu, wall = suite.seconds()
         left_out = sorted({*suite.names} - {*suite.passing()})
         found = {"left": [each.id for each in left], "left out": left_out, "tests": len(suite.passing())}
-        plugins = session.config.pluginmanager.list_plugin_distinfo()
-        found["plugins"] = [plugin.__name__ for plugin, _ in plugins if isinstance(plugin, ModuleType)]
+        plugins = (each for each, _ in session.config.pluginmanager.list_plugin_distinfo())
+        packages = {"_pytest", *(each.__name__.split(".")[0] for each in plugins if isinstance(each, ModuleType))}
+        found["others"] = [each for each in sys.modules if each.partition(".")[0] in packages or is_of_python(each)]
         found |= {"parts": suite.parts(), "first": {each.id: suite.first_part(each) for each in left}}
         found |= {"readers": lanes.readers, "unrun": [each.id for each in left if not suite.covering(each)]}
         self._say({**found, "cpu": cpu, "wall": wall, "peak": suite.baseline.peak})

@@ -376,11 +376,15 @@ def can_isolate(here: Sandbox) -> bool:
 
 
 class _Current:
-    """The sandbox that this process has entered; the children that it knows of, if it is the ``owner``."""
+    """The sandbox that this process has entered; the children that it knows of, if it is the ``owner``.
+
+    ``free`` are the bytes of the disk that were free then.
+    """
 
     sandbox: Sandbox | None = None
     owner = 0
     known: set[int] = set()  # noqa: RUF012 - there is one of this process
+    free = 0
 
 
 def enter(text: str, parent: int) -> None:
@@ -395,7 +399,7 @@ def enter(text: str, parent: int) -> None:
         _isolate(here)
     else:
         move_imports(*os.environ[TREE].split("\n"))
-        _Current.sandbox = here
+        _Current.sandbox, _Current.free = here, shutil.disk_usage(here.scratch).free
 
 
 def _isolate(here: Sandbox) -> None:
@@ -466,6 +470,7 @@ class Apart:
             _native.end_first_process(self._first)
         elif _Current.sandbox is not None:
             _end_orphans()
+            free_disk(_Current.sandbox)
         return status
 
 
@@ -488,6 +493,18 @@ def _end_orphans() -> None:
                     os.kill(pid, signal.SIGKILL)
             with suppress(ChildProcessError):
                 os.waitpid(each, 0)
+
+
+def free_disk(here: Sandbox) -> None:
+    """Remove what forks have left in a copy, if half of the disk that was free is full."""
+    if shutil.disk_usage(here.scratch).free >= _Current.free // 2:
+        return
+    for name in ("tree", "tmp", "home"):
+        folder = Path(here.scratch, name)
+        for each in folder.rglob("*"):
+            with suppress(OSError):
+                if not each.is_symlink() and (name != "tree" or not Path(here.root, each.relative_to(folder)).exists()):
+                    each.unlink()
 
 
 def _children(pid: int) -> list[int]:

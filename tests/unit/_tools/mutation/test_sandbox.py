@@ -221,6 +221,19 @@ def test_outside_a_copy_only_a_folder_that_is_named_is_written(
     assert (tmp_path / "state" / "new").exists() == is_named
 
 
+def test_what_fills_the_disk_of_a_copy_is_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(COPIES, "1")
+    (tmp_path / "kept").write_text("kept")
+    with sandbox(tmp_path) as here:
+        kept, *filled = (Path(here.scratch, name) for name in ("tree/kept", "tree/full", "tmp/full", "home/full"))
+        for each in filled:
+            each.write_text("full")
+        for free, left in (0, filled), (1 << 60, []):
+            monkeypatch.setattr(module._Current, "free", free)
+            module.free_disk(here)
+            assert [each for each in (kept, *filled) if each.exists()] == [kept, *left]
+
+
 def test_nothing_of_a_sandbox_is_left(tmp_path: Path) -> None:
     with sandbox(tmp_path) as here:
         assert Path(here.scratch).is_dir()

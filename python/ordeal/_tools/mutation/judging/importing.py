@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import threading
@@ -43,14 +44,10 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """The question of a job: do all tests, or a part of them, notice a mutant?
-
-    If ``first`` noticed it, its test runs once more. An answer that ``is_last`` is final.
-    """
+    """The question of a job: do all tests, or a part of them, notice a mutant? An answer that ``is_last`` is final."""
 
     mutant: Mutant
     part: Part | None = None
-    first: Ended | None = None
     is_last: bool = False
 
 
@@ -76,22 +73,17 @@ class ImportPlugin:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: Any) -> bool:
-        """Run until the first failure. A failed collection counts as one."""
-        if session.testsfailed:
-            self._fail("", "collection")
-        quieten(session.items)
-        items = Items(session, self.watch)
-        failure = items.first_failure(range(len(items)))
-        if failure is not None:
-            self._fail(items.names()[failure[0]], failure[1])
-        self._end({"survived": len(items)})
-        return True
-
-    def _fail(self, name: str, kind: str) -> None:
-        self._end({"failed": name, "kind": kind})
-
-    def _end(self, message: dict[str, Any]) -> None:
-        self._say(message)
+        """Run until the first failure, and ask that test again. A failed collection counts as one."""
+        found: dict[str, Any] = {"failed": "", "kind": "collection"}
+        if not session.testsfailed:
+            quieten(session.items)
+            items = Items(session, self.watch)
+            found = {"survived": len(items)}
+            if failure := items.first_failure(range(len(items))):
+                found = {"failed": items.names()[failure[0]], "kind": failure[1]}
+                self._say(found)
+                found |= {"once": items.first_failure([failure[0]]) is None}
+        self._say(found)
         os._exit(0)
 
 
@@ -123,7 +115,8 @@ class ImportRoute:
             return
         # The tests that pytest rewrites are compiled once, to a folder of ours, from which all forks read them.
         sys.pycache_prefix = str(self._place.with_name(BYTECODE))
-        self._import_plugins()
+        self._import_others()
+        gc.freeze()
         # On the original all tests must pass; pytest may keep what it compiles for this. It takes as long once more.
         self._say({"beginning": "the program is imported again, and the tests run, without a mutant"})
         ended = next(run_jobs([self._original()], 1))
@@ -145,31 +138,28 @@ class ImportRoute:
                 if again is not None:
                     jobs.appendleft(self._job(again))
                 else:
-                    self._take(asked.first or ended)
+                    self._take(ended)
 
     def _again(self, asked: _Asked, ended: Ended) -> _Asked | None:
         """Return the tests to run next for a mutant; None if the verdict is final.
 
-        A test that kills runs again alone, on the mutant and on the original: a busy machine makes some fail. If it
-        does not kill again, all run once more.
+        A busy machine makes some tests fail. All run once more if the one that killed did not do so twice, or fails
+        alone on the original.
         """
         said = ended.said[-1] if ended.said else {}
         if asked.is_last:
             return None
-        if asked.first is not None:
-            stands = "survived" not in said and self._passes_alone(asked.part)
-            return None if stands else _Asked(asked.mutant, is_last=True)
         if asked.part is not None and "survived" in said and not asked.part.enough:
             # No test in this file notices it. All others run as well, in the order of the whole suite.
             return _Asked(asked.mutant)
         killer = said.get("failed", "")
-        if path := next((path for path, names in self._answer["parts"].items() if killer in names), ""):
-            return _Asked(asked.mutant, Part((path,), (killer,)), ended)
+        path = next((path for path, names in self._answer["parts"].items() if killer in names), "")
+        if path and (said.get("once") or not self._passes_alone(Part((path,), (killer,)))):
+            return _Asked(asked.mutant, is_last=True)
         return None
 
-    def _passes_alone(self, part: Part | None) -> bool:
+    def _passes_alone(self, part: Part) -> bool:
         """Return True if a test passes on the original without the others. The answer is cached."""
-        assert part is not None
         if part not in self._alone:
             ended = next(run_jobs([self._original(part)], 1))
             self._alone[part] = bool(ended.said) and ended.said[-1].get("survived") == 1
@@ -186,11 +176,11 @@ class ImportRoute:
         }
         return {name: part for name, part in self._parts.items() if part in green}
 
-    def _import_plugins(self) -> None:
-        """Import the plugins of pytest here, once for all forks, if that imports nothing of the program."""
+    def _import_others(self) -> None:
+        """Import what is not the program's here, once for all forks, if that imports nothing of it."""
 
         def run(say: Say) -> None:
-            import_all(self._answer["plugins"])
+            import_all(self._answer["others"])
             alone = threading.active_count() == 1
             say(
                 {
@@ -201,7 +191,7 @@ class ImportRoute:
 
         ended = next(run_jobs([Job(run, 0, 60.0)], 1))
         if ended.said and ended.said[-1].get("harmless"):
-            import_all(self._answer["plugins"])
+            import_all(self._answer["others"])
 
     # In a separate fork
 

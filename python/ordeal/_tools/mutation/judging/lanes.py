@@ -177,7 +177,9 @@ class Lanes:
             self._suite.trust(killer)
         elif len(tag.trials) == 1 and not self._suite.is_true(ran):
             # In this order it fails without a mutant too: its verdict does not count, and the mutant is judged again.
-            self._suite.leave_out(killer)
+            if trial.alone and killer in self._suite.dependent:
+                self._suite.leave_out(killer)
+            self._suite.dependent.add(killer)
             self._again(mutant, None)
             return
         if tag.lane is not None:

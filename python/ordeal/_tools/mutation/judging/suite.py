@@ -92,6 +92,7 @@ class Suite:
 
     Attributes:
         flaky: the tests that do not pass each time, and judge nothing.
+        dependent: the tests that fail on the original without those before them: they judge with all.
     """
 
     def __init__(
@@ -114,6 +115,7 @@ class Suite:
         self._passing = {*baseline.turns}
         self.flaky = [self.names[number] for number in baseline.failed]
         self._trusted: set[int] = set()
+        self.dependent: set[int] = set()
         self._own_lines = OwnLines(self._sources)
         #: Lines that run in another test where the tests run in the reverse order; None until they have.
         self._run_once: Lines | None = None
@@ -271,6 +273,8 @@ class Suite:
         # Tests with many more turns than most come last: others may notice first. Turns count here, and not time,
         # because they are the same in each run. Tests of fewer turns than this power of two keep the suite's order.
         numbers = sorted(self.covering(mutant), key=lambda number: max(0, self._turns_of(number).bit_length() - 10))
+        if alone and not self.dependent.isdisjoint(numbers):
+            return self.trial_by_all(mutant)
         numbers = killer_first(killer, numbers)
         served = not self.baseline.forking.isdisjoint(numbers)
         cpu = self._limits(numbers, factor)[0]
@@ -304,7 +308,7 @@ class Suite:
 
     def trust(self, number: int) -> None:
         """Note that a test passes on the original after it has noticed a mutant."""
-        self._trusted.add(number)
+        self._trusted |= {number} - self.dependent
 
     def forced_failures(self, mutants: Sequence[Mutant]) -> None:
         """Refuse a file whose functions may raise at once unnoticed: its tests do not meet mutants in memory."""

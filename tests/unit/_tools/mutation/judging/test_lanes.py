@@ -69,3 +69,21 @@ def test_workers_change_nothing(tmp_path: Path) -> None:
     assert words["ends +"][0] == "killed"
     # The test that noticed the last mutant of a function is asked first, also within a batch.
     assert [each.tests for each in found[0] if each.mutant.name == "noticed"][:2] == [2, 1]
+
+
+def test_a_test_that_needs_an_earlier_one_judges_with_it(tmp_path: Path) -> None:
+    (tmp_path / "shop.py").write_text("def f(a):\n    return a + 1\n\ndef g(a):\n    return a + 1\n")
+    tests = """
+        from shop import f, g
+        class TestAll:
+            def test_1(self): TestAll.ready = True
+            def test_2(self): assert self.ready and f(1) == 2
+            def test_3(self):
+                if self.ready: g(1)
+    """
+    (tmp_path / "test_shop.py").write_text(dedent(tests))
+    source = Source.of(tmp_path / "shop.py", "shop.py")
+    mutants = mutants_of(source, ["arithmetic", "return_none"])
+    found = judge_with_pytest([source], mutants, tests=[], folder=tmp_path, workers=1)
+    words = {(each.mutant.name, each.word, each.killer) for each in found.verdicts}
+    assert words == {("f", "killed", "test_shop.py::TestAll::test_2"), ("g", "survived", "")}
