@@ -10,11 +10,12 @@ from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 
 import ordeal._native as _native
-from ordeal._base.formatting import counted
+from ordeal._base.formatting import counted, describe_error
 from ordeal._base.trace_file import Trace, TraceFailure
 from ordeal._engine.execution.bucket import falls_into, traceback_text
 from ordeal._engine.execution.recorder import RunRecorder
 from ordeal._engine.export.example_database import save_to_database
+from ordeal._engine.isolation.channel import ChannelError
 from ordeal._engine.replay.crash_replayer import bare_steps
 from ordeal._engine.replay.path_shrinking import path_traces
 from ordeal._engine.replay.replayer import Replayed, Replayer, ShrinkProgress, ShrinkResult
@@ -45,13 +46,17 @@ Job = Callable[[JobContext, Send], None]
 
 
 def kept(what: str, work: Job) -> Job:
-    """Return ``work`` protected from a failed check of the core, which then only loses what was not reported."""
+    """Return ``work`` whose errors lose only what was not reported. The code under test may have replaced anything."""
 
     def job(context: JobContext, send: Send) -> None:
         try:
             work(context, send)
         except _native.CheckError as error:
             send(CheckFailed(what, str(error)))
+        except (ChannelError, OrdealError) + skip_types():
+            raise
+        except Exception as error:  # noqa: BLE001 - what code of the user's has left behind may raise anything
+            send(CheckFailed(what, describe_error(error), is_from_outside=True))
 
     return job
 

@@ -74,14 +74,17 @@ class NotInDatabase(msgspec.Struct, frozen=True):
 
 
 class CheckFailed(msgspec.Struct, frozen=True):
-    """A check of the core failed, which is a mistake of this package, and ended the work ``where``."""
+    """Work ``where`` ended early: at a failed check of the core, or an error that ``is_from_outside``."""
 
     where: str
     reason: str
+    is_from_outside: bool = False
 
     @property
     def text(self) -> str:
         """Return the note for the user."""
+        if self.is_from_outside:
+            return f"{self.where} stopped at {self.reason}: see what the rules replace or leave behind."
         return f"{self.where} stopped at a failed check of ordeal's own ({self.reason}): please report it."
 
 
@@ -242,8 +245,8 @@ def pack_message(message: Message, names: _native.MachineNames) -> tuple[Value, 
             return ("trace", trace.to_json())
         case NotInDatabase(reason):
             return ("not in database", reason)
-        case CheckFailed(where, reason):
-            return ("check failed", where, reason)
+        case CheckFailed(where, reason, is_from_outside):
+            return ("check failed", where, reason, is_from_outside)
 
 
 def unpack_message(values: Sequence[Value], names: _native.MachineNames) -> Message:
@@ -269,6 +272,6 @@ def unpack_message(values: Sequence[Value], names: _native.MachineNames) -> Mess
             return TraceWritten(Trace.from_json(record))
         case ["not in database", str(reason)]:
             return NotInDatabase(reason)
-        case ["check failed", str(where), str(reason)]:
-            return CheckFailed(where, reason)
+        case ["check failed", str(where), str(reason), bool(is_from_outside)]:
+            return CheckFailed(where, reason, is_from_outside)
     raise ChannelError(f"{values[:1]} begins no message of triage")

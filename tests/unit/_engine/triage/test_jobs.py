@@ -148,6 +148,16 @@ class TestJudging:
         assert isinstance(last, FailureWritten)
         assert (len(last.tape), last.failure.shrunk, last.failure.flaky) == (3, True, False)
 
+    def test_what_a_rule_replaced_ends_the_work_with_its_reason(
+        self, setup: ReplaySetup, run: Run, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(setup.trace_builder, "make", None)
+        finding = finding_for(setup, tape_for(setup.driver, *LONG))
+        failed = run(setup, triage_finding(finding, shrink=True))[-1]
+        assert isinstance(failed, CheckFailed)
+        why = "stopped at TypeError: 'NoneType' object is not callable: see what the rules replace or leave behind."
+        assert failed.text == f"Writing down {finding.bucket} {why}"
+
     def test_a_flaky_one_that_comes_back_most_times_is_shrunk(self, setup: ReplaySetup, run: Run) -> None:
         finding = finding_for(setup, tape_for(setup.driver, *LONG))
         finding.flaky = True
