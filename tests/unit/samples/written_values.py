@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import array
 import asyncio
 import collections
 import dataclasses
@@ -9,18 +10,26 @@ import datetime
 import decimal
 import enum
 import functools
+import http
+import ipaddress
 import math
 import operator
+import pathlib
 import random
 import re
+import signal
+import socket
 import tempfile
+import types
+import zoneinfo
 from collections.abc import Callable
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, NotRequired, TypedDict
 
 import numpy
 from hypothesis import event, note, target
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
+from hypothesis.extra import pandas
 from hypothesis.stateful import (
     Bundle,
     RuleBasedStateMachine,
@@ -71,6 +80,25 @@ class Checked:
 class Pair(NamedTuple):
     left: Any
     right: str
+
+
+class Row(TypedDict):
+    left: int
+    right: NotRequired[str]
+
+
+class Kind(enum.StrEnum):
+    ONE = enum.auto()
+    TWO = "zwei"
+
+
+class Bits(enum.IntFlag):
+    LOW = 1
+    HIGH = 8
+
+
+class Name(str):
+    __slots__ = ()
 
 
 class Plain:
@@ -141,7 +169,8 @@ def shown(value: Any, depth: int = 0) -> str:
     if isinstance(value, functools.partial):
         return f"{kind}{shown((value.args, value.keywords), depth + 1)}"
     if isinstance(value, numpy.ndarray):
-        return f"{value.dtype} {value.shape} {value.tobytes().hex()}"
+        content = value.tolist() if value.dtype.hasobject else value.tobytes().hex()
+        return f"{value.dtype} {value.shape} {content}"
     if isinstance(value, Plain | Point | Opaque | Checked):
         parts = value.parts if isinstance(value, Opaque) else vars(value)
         return f"{kind}{shown(parts, depth + 1)}"
@@ -203,12 +232,69 @@ _BASES: dict[str, st.SearchStrategy[Any]] = {
     "composed": st.integers(1, 4).flatmap(lambda size: st.lists(st.builds(Opaque), min_size=size, max_size=size)),
     "long": st.text(min_size=1500, max_size=1600),
 }
+
+
+@st.composite
+def sorted_pairs(draw: st.DrawFn) -> tuple[int, int]:
+    low = draw(st.integers())
+    return low, draw(st.integers(min_value=low))
+
+
+_MORE: dict[str, st.SearchStrategy[Any]] = {
+    "regex": st.from_regex(r"[a-f]{2}\d*\Z"),
+    "bytes_of_regex": st.from_regex(rb"\\x[0-9]"),
+    "typed_dicts": st.from_type(Row),
+    "typed_named_tuples": st.builds(Pair, st.integers()),
+    "typed_dataclasses": st.from_type(Checked),
+    "typed_flags": st.from_type(Rights),
+    "typed_unions": st.from_type(int | list[str] | None),  # type: ignore[arg-type]
+    "typed_callables": st.from_type(Callable[[int], str]),  # type: ignore[arg-type]
+    "mixed": st.one_of(st.integers().map(str), st.text().map(Name), st.binary().map(bytes.hex)),
+    "drawn_functions": st.functions(like=twice, returns=st.integers(), pure=True),
+    "randoms": st.randoms(use_true_random=False),
+    "true_randoms": st.randoms(use_true_random=True),
+    "slices": st.slices(9),
+    "iterables": st.iterables(st.integers(), min_size=1),
+    "permutations": st.permutations([Colour.RED, "a", None]),
+    "networks": st.ip_addresses(v=6, network="2001:db8::/64"),
+    "interfaces": st.builds(ipaddress.ip_interface, st.ip_addresses(v=4)),
+    "ranges": st.builds(range, st.integers(-9, 9), st.integers(-9, 9), st.just(2)),
+    "memory_views": st.binary().map(memoryview),
+    "number_arrays": st.lists(st.integers(0, 9)).map(lambda numbers: array.array("h", numbers)),
+    "namespaces": st.integers().map(lambda number: types.SimpleNamespace(number=number, inner=[number])),
+    "proxies": st.dictionaries(st.text(), st.integers()).map(types.MappingProxyType),
+    "paths": st.sampled_from([pathlib.PurePosixPath("a/b c"), pathlib.PureWindowsPath("C:/x")]),
+    "text_enums": st.sampled_from(Kind),
+    "number_flags": st.sampled_from([Bits.LOW, Bits.LOW | Bits.HIGH, Bits(0), Bits(16)]),
+    "counters": st.lists(st.text(max_size=1)).map(collections.Counter),
+    "default_dicts": st.integers().map(lambda number: collections.defaultdict(list, {number: [number]})),
+    "chain_maps": st.builds(collections.ChainMap, st.dictionaries(st.text(), st.none())),
+    "constants": st.sampled_from([..., NotImplemented, __debug__]),
+    "generics": st.sampled_from([dict[str, int], tuple[int, ...], Callable[[int], str], Any]),
+    "texts_of_own": st.text().map(Name),
+    "records": arrays.arrays(numpy.dtype([("a", "i4"), ("b", "U2")]), 2),
+    "objects": arrays.arrays(object, 2, elements=st.text(max_size=2) | st.none()),
+    "moments_of_numpy": arrays.from_dtype(numpy.dtype("timedelta64[ms]")),
+    "empty_arrays": arrays.arrays("complex64", (0, 3)),
+    "series": pandas.series(dtype=float, index=pandas.range_indexes(max_size=3)),
+    "frames": pandas.data_frames([pandas.column("a", dtype=int), pandas.column("b", dtype=str)]),
+    "indexes": pandas.indexes(dtype="datetime64[ns]", max_size=2),
+    "groups": st.text().map(lambda text: ExceptionGroup("some", [KeyError(text), OSError(2, text)])),
+    "composites": sorted_pairs(),
+    "deferred": st.deferred(lambda: st.tuples(st.booleans(), st.just(math.nan))),
+    "keyed": st.fixed_dictionaries({"a": st.just(-0.0)}, optional={"b": st.decimals(places=2)}),
+    "methods": st.builds(Plain, st.integers()).map(lambda plain: plain.__repr__),
+    "weak": st.just(Plain(3)),
+    "folded": st.datetimes(timezones=st.just(zoneinfo.ZoneInfo("Europe/Berlin")), allow_imaginary=False),
+    "codes": st.sampled_from([http.HTTPStatus.NOT_FOUND, signal.SIGINT, socket.AF_INET]),
+}
 _HASHABLE = (
     *("none", "booleans", "integers", "text", "binary", "dates", "zoned", "decimals", "uuids", "enums", "flags"),
     *("int_enums", "types", "named_tuples", "checked_dataclasses", "fractions", "addresses"),
 )
 STRATEGIES: dict[str, st.SearchStrategy[Any]] = {
     **_BASES,
+    **_MORE,
     **{f"lists_of_{name}": st.lists(each, min_size=1, max_size=3) for name, each in _BASES.items()},
     **{f"pairs_of_{name}": st.tuples(st.booleans(), each) for name, each in _BASES.items()},
     **{
