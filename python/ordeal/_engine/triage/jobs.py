@@ -53,9 +53,9 @@ def kept(what: str, work: Job) -> Job:
             work(context, send)
         except _native.CheckError as error:
             send(CheckFailed(what, str(error)))
-        except (ChannelError, OrdealError) + skip_types():
-            raise
-        except Exception as error:  # noqa: BLE001 - what code of the user's has left behind may raise anything
+        except Exception as error:
+            if isinstance(error, (ChannelError, OrdealError, *skip_types())):
+                raise
             send(CheckFailed(what, describe_error(error), is_from_outside=True))
 
     return job
