@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import dis
 import re
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -43,14 +44,21 @@ def told(sources: Sequence[Source], verdicts: Sequence[Verdict], folder: Path) -
     words = cache(lambda: words_in(project_files([folder])))
     unnamed = cache(lambda shown, definition: unreferenced(by_name[shown], definition, words()))
     return [
-        each if each.word not in ("survived", "uncovered") else _told(by_name[each.mutant.shown], each, unnamed)
+        each if each.word not in ("survived", "uncovered") else _told(by_name[each.mutant.shown], each, unnamed, words)
         for each in verdicts
     ]
 
 
-def _told(source: Source, verdict: Verdict, unnamed: Callable[[str, ast.stmt | None], str]) -> Verdict:
+def _told(
+    source: Source,
+    verdict: Verdict,
+    unnamed: Callable[[str, ast.stmt | None], str],
+    words: Callable[[], Counter[str]],
+) -> Verdict:
     mutant, statement = verdict.mutant, statement_of(source, verdict.mutant)
     why = proof(source, mutant, statement)
+    if not why and (default := source.default_at((mutant.start, mutant.end))):
+        why = "every call passes this argument" if _is_passed(source, *default, words()) else ""
     if why:
         return replace(verdict, word="dead", note=why)
     if (name := unread(source, mutant, statement)) and verdict.note != STATE_DIFFERS:
@@ -123,6 +131,26 @@ def unreferenced(source: Source, statement: ast.stmt | None, words: Counter[str]
             if not special and _only_in(node.name, source, node, words):
                 return node.name
     return ""
+
+
+def _is_passed(source: Source, function: Function, default: ast.expr, words: Counter[str]) -> bool:
+    """Return True if a private function of a module is only called, in its file, and each time without a default."""
+    own, name = function.args, function.name
+    if not name.startswith("_") or source.parents[function] is not source.tree or function.decorator_list:
+        return False
+    positional = [*own.posonlyargs, *own.args]
+    arguments = [*reversed(positional), *own.kwonlyargs]
+    defaults = [*reversed(own.defaults), *[None] * (len(positional) - len(own.defaults)), *own.kw_defaults]
+    argument = arguments[defaults.index(default)]
+    nodes = (each for each in ast.walk(source.tree) if isinstance(each, ast.Call))
+    calls = [each for each in nodes if isinstance(each.func, ast.Name) and each.func.id == name]
+    at = positional.index(argument) if argument in positional else sys.maxsize
+
+    def is_given(call: ast.Call) -> bool:
+        is_known = not any(isinstance(each, ast.Starred) for each in call.args)
+        return any(each.arg == argument.arg for each in call.keywords) or (is_known and at < len(call.args))
+
+    return words[name] == 1 + len(calls) and all(map(is_given, calls))
 
 
 def _only_in(name: str, source: Source, statement: ast.stmt, words: Counter[str]) -> bool:

@@ -123,10 +123,14 @@ def _replaced(source: Source, node: ast.expr, new: str) -> Change:
 
 
 def boundary(source: Source, node: ast.AST) -> Iterator[Change]:
-    """Yield an integer to the next one and to the one before, to the base that it is written in."""
+    """Yield an integer to the next one and to the one before, to the base that it is written in.
+
+    The index 0 becomes no -1: where there is one item, that is the same, and elsewhere 1 shows as much.
+    """
     if isinstance(node, ast.Constant) and type(node.value) is int:
         written = {"0x": hex, "0o": oct, "0b": bin}.get(source.part(source.span(node))[:2].lower(), str)
-        for new in (node.value + 1, node.value - 1):
+        is_first = node.value == 0 and isinstance(source.parents[node], ast.Subscript)
+        for new in (node.value + 1, node.value - 1)[: 1 if is_first else 2]:
             yield _replaced(source, node, written(new) if new >= 0 else f"({new})")
 
 

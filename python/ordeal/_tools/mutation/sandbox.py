@@ -25,7 +25,7 @@ import sys
 import tempfile
 import time
 import warnings
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
@@ -85,6 +85,7 @@ class Sandbox:
         limit: the most MiB that a fork may write.
         written: the folders outside that tests may write.
         is_isolated: namespaces are there; otherwise ``scratch`` has a copy of the project.
+        passed: the paths of the project that are not copied.
     """
 
     root: str
@@ -93,6 +94,7 @@ class Sandbox:
     limit: int
     written: tuple[str, ...]
     is_isolated: bool
+    passed: tuple[str, ...] = ()
 
     @property
     def place(self) -> Path:
@@ -164,8 +166,8 @@ def sandbox(folder: Path, passed: Sequence[str] = (), *, limit: int = 1024) -> I
         written = tuple(each for each in passed if Path(each).is_dir() and not (root / each).is_relative_to(root))
         here = Sandbox(str(root), str(scratch), str(folder.absolute()), limit, written, is_isolated=True)
         if not can_isolate(here):
-            _Copy(root, scratch, {root / each for each in passed}).make(scratch / "tree")
-            here = dataclasses.replace(here, is_isolated=False)
+            here = dataclasses.replace(here, is_isolated=False, passed=tuple(str(root / each) for each in passed))
+            _Copy(here).make()
             here = dataclasses.replace(here, folder=here.seen(folder.absolute()))
         yield here
     finally:
@@ -196,7 +198,9 @@ def _remove_abandoned() -> None:
 
 
 def _remove(scratch: Path) -> None:
-    """Remove a folder, also what a mutant has made unreadable."""
+    """Remove a folder, also what a mutant has made unreadable, or a file."""
+    if scratch.is_symlink() or scratch.is_file():
+        scratch.unlink()
     for place, folders, _ in scratch.walk():
         for each in folders:
             with suppress(OSError):
@@ -209,19 +213,22 @@ def _remove(scratch: Path) -> None:
 
 
 class _Copy:
-    """Copies a project, without caches, and with links to the folders of interpreters and to what is passed."""
+    """Copies a project, without caches, and with links to the folders of interpreters and to what is passed.
 
-    def __init__(self, root: Path, scratch: Path, passed: Set[Path]) -> None:
-        self._root, self._scratch, self._passed, self._bytes = root, scratch, passed, 0
+    Where there is a copy already, only what differs from the project is copied again.
+    """
 
-    def make(self, tree: Path) -> None:
+    def __init__(self, here: Sandbox) -> None:
+        self._here, self._root, self._bytes = here, Path(here.root), 0
+
+    def make(self) -> None:
         """Make the copy.
 
         Raises:
             NoVerdictError: it is too large, or cannot be made.
         """
         try:
-            self._copy_folder(self._root, tree, ())
+            self._copy_folder(self._root, Path(self._here.seen(self._root)), ())
         except OSError as error:
             what = f"{error.filename}: {error.strerror}" if error.filename else str(error)
             hint = "judge in a folder that can be read as a whole, or name what to leave out in `[mutations] pass`"
@@ -231,19 +238,23 @@ class _Copy:
         real = source.resolve()
         if real in within:  # a link to a folder that holds it
             return
-        target.mkdir(0o700)
+        target.mkdir(0o700, exist_ok=True)
+        target.chmod(0o700)
         for each in source.iterdir():
-            if each.name not in _NOT_COPIED and each != self._scratch:
+            if each.name not in _NOT_COPIED and str(each) != self._here.scratch:
                 self._copy(each, target / each.name, (*within, real))
 
     def _copy(self, source: Path, target: Path, within: tuple[Path, ...]) -> None:
-        if source in self._passed or (source / "pyvenv.cfg").exists():
+        if target.is_symlink() or (target.exists() and source.is_dir() != target.is_dir()):
+            _remove(target)
+        if str(source) in self._here.passed or (source / "pyvenv.cfg").exists():
             target.symlink_to(source.resolve())
         elif source.is_symlink() and self._stays(source):
             target.symlink_to(source.readlink())
         elif source.is_dir():
             self._copy_folder(source, target, within)
-        elif source.is_file():
+        elif source.is_file() and not (target.exists() and _known(source.stat()) == _known(target.stat())):
+            target.unlink(missing_ok=True)
             self._copy_file(source, target)
 
     def _stays(self, link: Path) -> bool:
@@ -265,6 +276,16 @@ class _Copy:
                     ) from None
                 shutil.copyfileobj(here, there, 1 << 20)
         shutil.copystat(source, target)
+
+
+def _known(state: os.stat_result) -> tuple[int, int, int]:
+    return state.st_size, state.st_mode, state.st_mtime_ns
+
+
+def restore() -> None:
+    """Bring back the files of a copy that mutants have changed or removed. No fork may run."""
+    if _Current.sandbox is not None and not is_isolated():
+        _Copy(_Current.sandbox).make()
 
 
 # Namespaces

@@ -103,3 +103,21 @@ def test_only_texts_name_anything(tmp_path: Path) -> None:
     (tmp_path / "b.bin").write_text("hidden")
     found = words_in(sorted(tmp_path.iterdir()))
     assert (found["main"], found["hidden"]) == (1, 0)
+
+
+@pytest.mark.parametrize(
+    ("calls", "word"),
+    [
+        ("_f(1, 2), _f(1, n=2)", "dead"),
+        ("_f(1, 2), _f(1)", "survived"),
+        ("_f(*a), _f(1, 2)", "survived"),
+        ("_f(1, **a)", "survived"),
+        ("_f(1, 2), map(_f, a)", "survived"),
+    ],
+)
+def test_a_default_that_every_call_passes_is_dead(tmp_path: Path, calls: str, word: str) -> None:
+    path = tmp_path / "shop.py"
+    path.write_text(f"def _f(a, n=5):\n    return a + n\n\ndef g(a):\n    return {calls}\n")
+    source = Source.of(path, "shop.py")
+    made = [each for each in mutants_of(source, ["boundary"]) if each.original == "5"]
+    assert [each.word for each in told([source], [Verdict(each, "survived") for each in made], tmp_path)] == [word] * 2

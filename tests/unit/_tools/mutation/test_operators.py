@@ -41,6 +41,7 @@ def changed_line(source: Source, mutant: Mutant) -> str:
         ("return_none", "def f():\n    return None", []),
         ("return_none", "def f():\n    return False", ["return True"]),
         ("boundary", "x = 5", ["x = 6", "x = 4"]),
+        ("boundary", "x = y[0]", ["x = y[1]"]),
         ("constant", "x = True", ["x = False"]),
         ("logical", "x = a and b and c", ["x = a or b and c", "x = a and b or c"]),
         ("delete_statement", "a()\nx = 1", ["pass", "pass"]),

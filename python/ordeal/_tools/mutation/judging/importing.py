@@ -25,7 +25,7 @@ from ordeal._tools.mutation.line_coverage import is_imported
 from ordeal._tools.mutation.mutants import Mutant
 from ordeal._tools.mutation.pytest_items import ASSERTED, FailureWatch, Items, same_chance
 from ordeal._tools.mutation.running import TestOrder
-from ordeal._tools.mutation.sandbox import BYTECODE, is_isolated, write_anew
+from ordeal._tools.mutation.sandbox import BYTECODE, is_isolated, restore, write_anew
 from ordeal._tools.mutation.source import Source
 
 #: The reason without a verdict for a file that is not imported again.
@@ -113,6 +113,8 @@ class ImportRoute:
         """Report the verdict on each mutant, each in a fork that collects; or that the original fails there."""
         if not self._left:
             return
+        # In memory mutants may have broken the copy.
+        restore()
         # The tests that pytest rewrites are compiled once, to a folder of ours, from which all forks read them.
         sys.pycache_prefix = str(self._place.with_name(BYTECODE))
         self._import_others()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
+from textwrap import dedent
 
 import pluggy
 import pytest
@@ -13,6 +14,7 @@ from ordeal._tools.mutation.judging.baseline import import_all
 from ordeal._tools.mutation.judging.importing import never_imported_anew
 from ordeal._tools.mutation.mutants import mutants_of
 from ordeal._tools.mutation.running import judge_with_pytest
+from ordeal._tools.mutation.sandbox import COPIES
 from ordeal._tools.mutation.source import Source
 
 
@@ -62,3 +64,37 @@ def test_a_file_that_fails_by_itself_is_not_asked_first(tmp_path: Path) -> None:
     mutants = [each for each in mutants_of(source, ["boundary"]) if not each.name]
     found = judge_with_pytest([source], mutants, tests=[], folder=tmp_path, workers=1)
     assert [(each.word, each.killer) for each in found.verdicts] == [("killed", "test_b.py::test_price")] * 2
+
+
+def test_mutants_at_import_meet_a_copy_that_others_have_not_broken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(COPIES, "1")
+    program = """
+        import os, shutil
+        LIMIT = 3 + 4
+        def clean(n):
+            if n + 1 != 2:
+                shutil.rmtree("data")
+                os.symlink(".", "data")
+                os.truncate("kept", 0)
+                os.chmod("kept", 0o777)
+    """
+    tests = """
+        import shop
+        from pathlib import Path
+        def test_clean(): shop.clean(1)
+        def test_limit():
+            assert shop.LIMIT == 7 and Path("data", "in", "x").read_text() == "x"
+            assert Path("kept").read_text() == "kept" and Path("kept").stat().st_mode & 0o777 == 0o640
+    """
+    (tmp_path / "data" / "in").mkdir(parents=True)
+    (tmp_path / "data" / "in" / "x").write_text("x")
+    (tmp_path / "kept").write_text("kept")
+    (tmp_path / "kept").chmod(0o640)
+    (tmp_path / "shop.py").write_text(dedent(program))
+    (tmp_path / "test_shop.py").write_text(dedent(tests))
+    source = Source.of(tmp_path / "shop.py", "shop.py")
+    found = judge_with_pytest([source], mutants_of(source, ["arithmetic"]), tests=[], folder=tmp_path, workers=1)
+    assert [each.route for each in found.verdicts] == ["import", "swap"]
+    assert found.verdicts[0].word == "killed"
