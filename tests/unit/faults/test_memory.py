@@ -16,7 +16,8 @@ from ordeal.errors import FaultError
 from ordeal.explore import Explorer
 from ordeal.faults.memory import fail_each, fail_nth
 
-pytestmark = pytest.mark.skipif(not has_gil(), reason="needs the GIL")
+if not has_gil():
+    pytest.skip("needs the GIL", allow_module_level=True)
 
 TEXT = json.dumps({f"key {number}": [number * 1000, "x" * number, None] for number in range(20)})
 

@@ -99,6 +99,7 @@ class ReplayWatch(RunRecorder):
             _MONITORING.use_tool_id(tool, "ordeal viewer")
             _MONITORING.register_callback(tool, _EVENTS.LINE, self._line)
             _MONITORING.register_callback(tool, _EVENTS.RAISE, self._raise)
+            _MONITORING.restart_events()  # what an earlier watch had enough of
             _MONITORING.set_events(tool, _EVENTS.LINE | _EVENTS.RAISE)
             try:
                 yield

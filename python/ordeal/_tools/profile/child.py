@@ -236,6 +236,7 @@ class Instructions(Meter):
         monitoring.register_callback(tool, _EVENTS.PY_START, self._entered)
         for ending in (_EVENTS.PY_RETURN, _EVENTS.PY_UNWIND):
             monitoring.register_callback(tool, ending, self._left)
+        monitoring.restart_events()  # what an earlier pass had enough of
         monitoring.set_events(tool, _EVENTS.PY_START | (_EVENTS.PY_UNWIND if self.operations else 0))
         try:
             yield

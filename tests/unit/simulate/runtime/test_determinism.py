@@ -19,7 +19,7 @@ def odd_process(folder: Path) -> list[str]:
         "TZ": "Asia/Kathmandu",
         "PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[4]), *filter(None, sys.path)]),
         "PYTHONDONTWRITEBYTECODE": "1",
-        "PYTHONMALLOC": "malloc",
+        **({} if "t" in sys.abiflags else {"PYTHONMALLOC": "malloc"}),
     }
     command = [sys.executable, "-W", "ignore", "-m", "tests.unit.samples.async_programs", str(PROGRAMS), str(SCHEDULES)]
     done = subprocess.run(command, env=environment, cwd=folder, check=True, capture_output=True, text=True)
