@@ -52,6 +52,12 @@ def sampled_of(cls: type) -> list[Callable[[Any], None]]:
     return [_asking(mark, check) for mark, check in checks if check is not None]
 
 
+def has_coroutine_rules(cls: type) -> bool:
+    """Return True if a rule of a machine class is a coroutine function."""
+    rules = [getattr(member, RULE_MARKER, None) for _, member in inspect.getmembers_static(cls)]
+    return any(inspect.iscoroutinefunction(inspect.unwrap(rule.function)) for rule in rules if rule is not None)
+
+
 def _asking(mark: Any, check: Callable[[Any], None]) -> Callable[[Any], None]:
     @functools.wraps(check)
     def ask(machine: Any) -> None:

@@ -155,7 +155,7 @@ def explorers_text(options: ExplorationOptions) -> str:
 
 
 def exploration_header(
-    version: str, *, classes: int, who: str, seconds: float, rng_seed: int, options: Mapping[str, object]
+    version: str, *, classes: int, who: str, time: str, rng_seed: int, options: Mapping[str, object]
 ) -> str:
     """Return the first lines of an exploration: what is needed to run the same one again, and ``options``.
 
@@ -164,7 +164,7 @@ def exploration_header(
     facts = [
         counted(classes, "class", "classes"),
         who,
-        f"{seconds:g} s",
+        time,
         f"random seed {rng_seed}",
     ]
     words = " ".join(f"{name}={option_text(value)}" for name, value in options.items())

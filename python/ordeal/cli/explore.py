@@ -186,7 +186,7 @@ def _header(flags: ExploreFlags, config: OrdealConfig, options: ExplorationOptio
         _native.__version__,
         classes=len(config.tests),
         who=explorers_text(options),
-        seconds=options.max_time,
+        time=f"{options.max_time:g} s{' and then shrinking' * options.shrink}",
         rng_seed=options.seed,
         options=shown,
     )

@@ -15,7 +15,8 @@ from ordeal._engine.execution.settings import Settings, Tally
 from ordeal._engine.properties.catalog import never_reached
 from ordeal._engine.properties.watch import PropertyWatch
 from ordeal._engine.search.uses import Counts, fault_uses_of, rule_uses_of
-from ordeal._hypothesis.markers import sampled_of
+from ordeal._hypothesis.markers import has_coroutine_rules, sampled_of
+from ordeal.chaos import has_tasks
 from ordeal.result import (
     Discovery,
     ExplorationResult,
@@ -103,6 +104,11 @@ def make_result(
     notes = list(totals.tally.notes)
     if machine is not None and (sampled := ", ".join(f"`{check.__name__}`" for check in sampled_of(machine))):
         notes.append(f"Checked at the start and end of runs and after one step in eight, as sampled: {sampled}")
+    is_slow = totals.tally.steps < 20 * seconds  # steps that only compute come by the thousand
+    if machine is not None and is_slow and has_coroutine_rules(machine) and not has_tasks(machine):
+        notes.append(
+            "The coroutines of its rules wait in real time. `simulated = True` in the class lets waiting take no time."
+        )
     return ExplorationResult(
         test_class=settings.test_class,
         rng_seed=settings.seed,

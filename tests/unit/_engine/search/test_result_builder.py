@@ -9,10 +9,12 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, rule
 
+import ordeal
 from ordeal._engine.coverage.targets import Target, resolve_targets
 from ordeal._engine.execution.settings import Tally
 from ordeal._engine.properties.watch import PropertyWatch
 from ordeal._engine.search.result_builder import WARM_UP_RUNS, SearchReport, Totals, make_result, why_inconclusive
+from ordeal.chaos import ChaosTest
 from ordeal.explore import Explorer
 from ordeal.result import ExplorationResult
 
@@ -25,6 +27,7 @@ def result_of(
     tally: Tally,
     targets: list[Target] | None = None,
     *,
+    machine: type | None = None,
     edges: int = 0,
     swarm: dict[str, int] | None = None,
     **options: Any,
@@ -40,7 +43,26 @@ def result_of(
         watch=PropertyWatch(),
         seconds=1.5,
         stopped="patience",
+        machine=machine,
     )
+
+
+class Waiting(ChaosTest):
+    @ordeal.rule()  # type: ignore[arg-type]
+    async def wait(self) -> None: ...
+
+
+class Jumping(Waiting):
+    simulated = True
+
+
+@pytest.mark.parametrize(
+    ("machine", "steps", "noted"),
+    [(Waiting, 3, True), (Waiting, 3000, False), (Jumping, 3, False), (Counter, 3, False)],
+)
+def test_coroutines_that_wait_in_real_time_are_noted(machine: type, steps: int, noted: bool) -> None:
+    notes = result_of(Tally(runs=1, steps=steps), machine=machine).notes
+    assert any("`simulated = True`" in note for note in notes) == noted
 
 
 @pytest.mark.parametrize(("runs", "rejected", "noted"), [
