@@ -180,7 +180,7 @@ class TestOptions:
         numbers = f"--seed {2**64 - 1} --max-time 2.5 --max-runs 9 --patience 4 -w 3".split()
         _, _, err = run("explore", *numbers, "-c", "other.toml", "--no-shrink", "--no-confirm-fresh", "--no-seeds")
         assert err.startswith(
-            f"ordeal {__version__}: 1 class, 3 workers, 2.5 s and then shrinking, random seed 18446744073709551615\n"
+            f"ordeal {__version__}: 1 class, 3 workers, 2.5 s, random seed 18446744073709551615\n"
             "options: config=other.toml max_time=2.5 max_runs=9 patience=4 workers=3 shrink=false confirm_fresh=false\n"
         )
         given: dict[str, Any] = {
