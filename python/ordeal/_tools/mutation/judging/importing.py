@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from _pytest.assertion.rewrite import AssertionRewritingHook
 
+from ordeal._native import die_with
 from ordeal._tools.mutation.forks import Ended, Job, Refilled, Say, original_takes, run_jobs
 from ordeal._tools.mutation.interpreters.sitecustomize import real_path, serve
 from ordeal._tools.mutation.judging.baseline import import_all, original_job
@@ -25,12 +26,15 @@ from ordeal._tools.mutation.line_coverage import is_imported
 from ordeal._tools.mutation.mutants import Mutant
 from ordeal._tools.mutation.pytest_items import ASSERTED, FailureWatch, Items, same_chance
 from ordeal._tools.mutation.running import TestOrder
-from ordeal._tools.mutation.sandbox import BYTECODE, is_isolated, restore, write_anew
+from ordeal._tools.mutation.sandbox import BYTECODE, fork, is_isolated, restore, write_anew
 from ordeal._tools.mutation.source import Source
 
 #: The reason without a verdict for a file that is not imported again.
 IMPORTED = "pytest or one of its plugins has imported the file before the tests do"
 _REFUSED = "the unchanged program fails where mutants of imported code run, so no verdict would be true"
+
+#: Seconds of CPU up to which a suite is not split: a file alone takes two thirds of the time of one of 0.1 s.
+_SHORT_CPU = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,22 +107,42 @@ class ImportRoute:
         parts = {path: Part((path,), tuple(names)) for path, names in answer["parts"].items()}
         self._unrun = {*answer["readers"]}.intersection(answer["unrun"])
         self._alone: dict[Part, bool] = {}
-        # If all tests are in one file, there is no first part.
-        self._parts = {name: parts[path] for name, path in answer["first"].items() if len(parts) > 1}
+        # To collect the tests takes most of the time of a short suite: the whole of it is asked at once.
+        is_split = len(parts) > 1 and answer["cpu"] > _SHORT_CPU
+        self._parts = {name: parts[path] for name, path in answer["first"].items() if is_split}
         for name, names in answer["readers"].items():
             paths = tuple(path for path, of_file in answer["parts"].items() if not {*of_file}.isdisjoint(names))
             self._parts[name] = Part(paths, tuple(names), enough=True)
 
     def judge(self) -> None:
-        """Report the verdict on each mutant, each in a fork that collects; or that the original fails there."""
+        """Report the verdict on each mutant, each in a fork that collects; or that the original fails there.
+
+        What is not the program's is imported once for all forks, if that imports nothing of it: a fork finds out, and
+        goes on with the work if so.
+        """
         if not self._left:
             return
         # In memory mutants may have broken the copy.
         restore()
+        parent, pid = os.getpid(), fork()
+        if pid == 0:
+            try:
+                die_with(parent)
+                import_all(self._answer["others"])
+                paths = (real_path(str(each.path)) for each in self._sources.values())
+                if threading.active_count() == 1 and not any(map(is_imported, paths)):
+                    gc.freeze()
+                    self._judge()
+                    os._exit(0)
+            finally:
+                os._exit(1)
+        if os.waitpid(pid, 0)[1]:
+            self._judge()
+
+    def _judge(self) -> None:
+        """Report all verdicts, from forks of this process."""
         # The tests that pytest rewrites are compiled once, to a folder of ours, from which all forks read them.
         sys.pycache_prefix = str(self._place.with_name(BYTECODE))
-        self._import_others()
-        gc.freeze()
         # On the original all tests must pass; pytest may keep what it compiles for this. It takes as long once more.
         self._say({"beginning": "the program is imported again, and the tests run, without a mutant"})
         ended = next(run_jobs([self._original()], 1))
@@ -177,23 +201,6 @@ class ImportRoute:
             if ended.said and ended.said[-1].get("survived") == len(ended.job.tag.names)
         }
         return {name: part for name, part in self._parts.items() if part in green}
-
-    def _import_others(self) -> None:
-        """Import what is not the program's here, once for all forks, if that imports nothing of it."""
-
-        def run(say: Say) -> None:
-            import_all(self._answer["others"])
-            alone = threading.active_count() == 1
-            say(
-                {
-                    "harmless": alone
-                    and not any(is_imported(real_path(str(each.path))) for each in self._sources.values())
-                }
-            )
-
-        ended = next(run_jobs([Job(run, 0, 60.0)], 1))
-        if ended.said and ended.said[-1].get("harmless"):
-            import_all(self._answer["others"])
 
     # In a separate fork
 
