@@ -213,6 +213,7 @@ class SimulatedTest:
         path = folder / f"schedule-{trace.content_hash()}.json"
         if not path.exists():
             trace.save(path)
+        request.node.says_how_to_replay = True  # so the seed of the run of pytest is not named, too
         if self._fixtures() or not self._is_decorated or "<locals>" in self.name:
             command = "pytest" if self._is_decorated else "pytest --simulate"
             return noted(failure, f"Replay: {command} {request.node.nodeid!r}, which begins with what it saved")

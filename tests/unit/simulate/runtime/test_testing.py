@@ -65,6 +65,7 @@ def test_a_failure_is_saved_and_replayed(project: pytest.Pytester, capsys: pytes
     (path,) = saved(project)
     name = path.relative_to(project.path)
     result.stdout.fnmatch_lines([f"*Replay: ordeal replay {name}"])
+    assert "replay: pytest" not in result.stdout.str()  # one command is enough
     # It fails without --chaos too, in its first run, and is saved once.
     again = project.runpytest_inprocess(*QUIET, "test_orders.py::test_order")
     again.assert_outcomes(failed=1)
