@@ -21,7 +21,7 @@ from ordeal._base.world_reach import WorldReach
 from ordeal._hypothesis.definition_checks import forgotten_constructor, is_constructed, raised_in_precondition
 from ordeal._hypothesis.internals import end_run_after
 from ordeal._hypothesis.machines import is_initializing
-from ordeal._hypothesis.markers import INITIALIZE_MARKER, RULE_MARKER, rewrap_rules, sampled_of
+from ordeal._hypothesis.markers import INITIALIZE_MARKER, RULE_MARKER, print_step, rewrap_rules, sampled_of
 from ordeal._native import Interleaving
 from ordeal.assertions import tracker
 from ordeal.buggify import DEFAULT_PROBABILITY, activate, set_seed
@@ -311,14 +311,17 @@ def _awaited_codes(cls: type[ChaosTest]) -> frozenset[Any]:
 # Automatic rules
 
 
+#: What the last switch of a fault did, as the call that does the same: for reports, and no part of a machine's state.
+_last_switch: list[str] = []
+
+
 def _nemesis(self: ChaosTest, data: st.DataObject) -> None:
     names = [fault.name for fault in self._faults]
     name = data.draw(st.sampled_from(names), label="switch fault")
     fault = self._faults[names.index(name)]
-    if fault.active:
-        fault.deactivate()
-    else:
-        fault.activate()
+    method = fault.deactivate if fault.active else fault.activate
+    _last_switch[:] = [f"fault({name!r}).{method.__name__}()"]
+    method()
 
 
 def _swarm_init(self: ChaosTest, data: st.DataObject) -> None:
@@ -337,6 +340,7 @@ def _swarm_init(self: ChaosTest, data: st.DataObject) -> None:
 for _function in (_nemesis, _swarm_init):
     setattr(_function, _AUTOMATIC_MARKER, True)
 
+print_step(ChaosTest, NEMESIS, lambda: "".join(_last_switch))
 _NEMESIS_RULE = precondition(lambda self: bool(self._faults))(rule(data=st.data())(_nemesis))
 _SWARM_RULE = initialize(data=st.data())(_swarm_init)
 

@@ -103,7 +103,7 @@ def test_pytest_finds_what_was_found_until_it_is_repaired(vault: Project) -> Non
         shown = [line.removeprefix("E").strip() for line in found.stdout.splitlines()]
         start = shown.index("state = VaultChaos()")
         program = [line for line in shown[start : start + 9] if line.startswith("state.")]
-        program.remove("state._nemesis(data=data(...))")
+        program.remove("state.fault('night').activate()")
         assert program == [
             "state.build()",
             "state.turn(to=17)",

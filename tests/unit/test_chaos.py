@@ -79,7 +79,7 @@ def test_a_failing_example_shows_the_switched_fault(capsys: pytest.CaptureFixtur
         run(Machine)
     notes = "\n".join(getattr(caught.value, "__notes__", [])) + capsys.readouterr().out
     assert "switch fault" in notes
-    assert "'power'" in notes
+    assert "state.fault('power').activate()" in notes
 
 
 # Automatic rules

@@ -67,6 +67,17 @@ def _asking(mark: Any, check: Callable[[Any], None]) -> Callable[[Any], None]:
     return ask
 
 
+def print_step(cls: Any, name: str, text: Callable[[], str]) -> None:
+    """Have Hypothesis print ``text()`` for each step of the rule ``name`` of a machine class."""
+    plain = cls._repr_step
+
+    def line(machine: Any, rule: Any, *rest: Any) -> str:
+        printed: str = f"state.{text()}" if rule.function.__name__ == name else plain(machine, rule, *rest)
+        return printed
+
+    cls._repr_step = line
+
+
 def mark_as_machine_test(function: Any, cls: type) -> None:
     """Mark ``function`` for Hypothesis and its pytest plugin as a test of theirs that runs the machines of ``cls``."""
     function.is_hypothesis_test = True
