@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import signal
 import subprocess
 import sys
 import textwrap
@@ -15,6 +16,7 @@ from tests.warm_python import ASKING, ask_forks
 
 from ordeal._engine.execution import fork_server
 from ordeal._engine.isolation.child import can_supervise
+from ordeal.assertions import tracker
 
 from .samples.monitored import MakeModule
 from .samples.stores import Place, RedisServer, running_server
@@ -50,6 +52,24 @@ def make_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Mak
     yield make
     for name in set(sys.modules) - known:
         del sys.modules[name]
+
+
+@pytest.fixture
+def undeclared() -> Iterator[None]:
+    """No property of another test is known."""
+    before = tracker.snapshot()
+    tracker.reset(declared=True)
+    yield
+    tracker.restore(before)
+
+
+@pytest.fixture
+def alarm_left_as_found() -> Iterator[None]:
+    """No alarm of the test stays behind."""
+    handler = signal.getsignal(signal.SIGALRM)
+    yield
+    assert signal.getsignal(signal.SIGALRM) is handler
+    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
 
 
 @pytest.fixture

@@ -34,14 +34,7 @@ from ordeal.assertions import (
 )
 from ordeal.errors import PropertyError
 
-
-@pytest.fixture(autouse=True)
-def _undeclared() -> Iterator[None]:
-    """No property of another test is known."""
-    before = tracker.snapshot()
-    tracker.reset(declared=True)
-    yield
-    tracker.restore(before)
+pytestmark = pytest.mark.usefixtures("undeclared")
 
 
 @pytest.fixture(params=[False, True], ids=["inactive", "active"])

@@ -176,15 +176,7 @@ def test_a_resumed_exploration_notes_another_probability(tmp_path: Path) -> None
     assert "buggify_prob is 0.5 since the resumed state was saved with 0.0." in result.notes
 
 
-@pytest.fixture
-def _undeclared() -> Iterator[None]:
-    before = tracker.snapshot()
-    tracker.reset(declared=True)
-    yield
-    tracker.restore(before)
-
-
-@pytest.mark.usefixtures("_undeclared")
+@pytest.mark.usefixtures("undeclared")
 def test_auto_configure_switches_all_on() -> None:
     with tracker.recording():
         tracker.active = False

@@ -7,7 +7,6 @@ import copy
 import gc
 import signal
 import time
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -17,12 +16,7 @@ from ordeal._base.rule_timeout import RuleLoop, RuleTimeoutError, call_with_time
 SHORT_S, LONG_S = 0.05, 30.0
 
 
-@pytest.fixture(autouse=True)
-def _alarm_is_put_back() -> Iterator[None]:
-    handler = signal.getsignal(signal.SIGALRM)
-    yield
-    assert signal.getsignal(signal.SIGALRM) is handler
-    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
+pytestmark = pytest.mark.usefixtures("alarm_left_as_found")
 
 
 def test_a_call_that_takes_too_long_is_ended() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -46,6 +47,13 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp
     for name in set(sys.modules) - before:
         if str(getattr(sys.modules[name], "__file__", "")).startswith(str(tmp_path)):
             del sys.modules[name]
+
+
+def edit(**settings: Any) -> None:
+    """Change the code under test."""
+    machines: Any = importlib.import_module("machines")
+    for name, value in settings.items():
+        setattr(machines, name, value)
 
 
 def wrong_value(option: str, shown: str, kind: str, example: str) -> str:

@@ -21,7 +21,7 @@ from ordeal.cli.replay import post_mortem
 from ordeal.explore import Explorer
 from ordeal.trace import Trace
 
-from .conftest import Run
+from .conftest import Run, edit
 
 MACHINES = """\
     import hypothesis.strategies as st
@@ -70,13 +70,6 @@ def trace(capsys: pytest.CaptureFixture[str]) -> Trace:
     failure.trace.save("trace.json")
     capsys.readouterr()
     return failure.trace
-
-
-def edit(**settings: Any) -> None:
-    """Change the code under test."""
-    machines: Any = importlib.import_module("machines")
-    for name, value in settings.items():
-        setattr(machines, name, value)
 
 
 def test_a_failure_that_comes_again_is_a_finding(run: Run, trace: Trace) -> None:

@@ -17,7 +17,7 @@ from ordeal._engine.seed_corpus.corpus import SeedCorpus
 from ordeal.explore import Explorer
 from ordeal.trace import Trace
 
-from .conftest import Run
+from .conftest import Run, edit
 
 MACHINES = """\
     import sys
@@ -60,13 +60,6 @@ def save(name: str, capsys: pytest.CaptureFixture[str], folder: str = ".ordeal/s
     (failure,) = Explorer(getattr(machines, name), corpus_dir=folder).run(max_runs=50).failures
     capsys.readouterr()
     return Path(str(failure.seed_path))
-
-
-def edit(**settings: Any) -> None:
-    """Change the code under test."""
-    machines: Any = importlib.import_module("machines")
-    for name, value in settings.items():
-        setattr(machines, name, value)
 
 
 def settings(text: str) -> None:

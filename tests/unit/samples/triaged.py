@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from hypothesis.stateful import RuleBasedStateMachine
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, rule
 
 from ordeal._engine.execution.driver import Driver
 from ordeal._engine.execution.machine import make_driver
@@ -21,6 +22,27 @@ from ordeal._hypothesis.randoms import GlobalRandoms
 from ordeal._native import Tape
 from ordeal.result import NoteKind
 from ordeal.trace import Trace, TraceStep
+
+
+class Counter(RuleBasedStateMachine):
+    """Fails once the sum is above 9, and in a way of its own at once."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.total = 0
+
+    @rule(by=st.integers(0, 6))
+    def add(self, by: int) -> None:
+        self.total += by
+        if self.total > 9:
+            raise ValueError("too much")
+
+    @rule()
+    def rest(self) -> None: ...
+
+    @rule()
+    def other(self) -> None:
+        raise KeyError("other")
 
 
 def settings_for(machine: type[RuleBasedStateMachine], **changes: Any) -> Settings:

@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
@@ -104,12 +104,7 @@ def collect_and_spin() -> None:
     spin(10)
 
 
-@pytest.fixture(autouse=True)
-def alarm_left_as_found() -> Iterator[None]:
-    handler = signal.getsignal(signal.SIGALRM)
-    yield
-    assert signal.getsignal(signal.SIGALRM) is handler
-    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
+pytestmark = pytest.mark.usefixtures("alarm_left_as_found")
 
 
 def test_a_step_is_ended_after_its_limit() -> None:

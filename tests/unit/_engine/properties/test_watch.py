@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +15,7 @@ from ordeal.assertions import always, always_le, declare, sometimes, sometimes_g
 from ordeal.chaos import ChaosTest
 from ordeal.explore import ExplorationResult, Explorer, Tuning
 
-
-@pytest.fixture(autouse=True)
-def _undeclared() -> Iterator[None]:
-    before = tracker.snapshot()
-    tracker.reset(declared=True)
-    yield
-    tracker.restore(before)
+pytestmark = pytest.mark.usefixtures("undeclared")
 
 
 class Tank(ChaosTest):

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 from typing import Any, ClassVar, NoReturn
 
 import pytest
-from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule
 
 import ordeal._native as _native
@@ -30,7 +29,7 @@ from ordeal._engine.triage.setup import JobContext, ReplaySetup
 from ordeal._hypothesis.randoms import GlobalRandoms
 from ordeal.chaos import ChaosTest
 
-from ...samples.triaged import finding_for, origin, setup_for, tape_for
+from ...samples.triaged import Counter, finding_for, origin, setup_for, tape_for
 
 Run = Callable[[ReplaySetup, Job], list[Message]]
 
@@ -47,27 +46,6 @@ class BrokenShrinker(_native.Shrinker):  # type: ignore[misc]
 
 
 LONG: list[str | tuple[str, dict[str, list[Any]]]] = ["rest", ("add", {"by": [6]}), "rest", ("add", {"by": [5]})]
-
-
-class Counter(RuleBasedStateMachine):
-    """Fails once the sum is above 9."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.total = 0
-
-    @rule(by=st.integers(0, 6))
-    def add(self, by: int) -> None:
-        self.total += by
-        if self.total > 9:
-            raise ValueError("too much")
-
-    @rule()
-    def rest(self) -> None: ...
-
-    @rule()
-    def other(self) -> None:
-        raise KeyError("other")
 
 
 class Leaving(RuleBasedStateMachine):

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule
 
 from ordeal._engine.execution.bucket import ProcessExitError, ProcessKilledError
@@ -26,33 +25,12 @@ from ordeal._hypothesis.randoms import GlobalRandoms
 from ordeal.result import Failure, NoteKind, SeedStatus
 from ordeal.trace import Trace
 
-from ...samples.triaged import Told, finding_for, origin, seed_files, setup_for, tape_for
+from ...samples.triaged import Counter, Told, finding_for, origin, seed_files, setup_for, tape_for
 
 Steps = list[str | tuple[str, dict[str, list[Any]]]]
 LONG: Steps = ["rest", ("add", {"by": [6]}), "rest", ("add", {"by": [5]})]
 SHORT: Steps = [("add", {"by": [6]}), ("add", {"by": [5]})]
 INTERRUPTED = "Shrinking was interrupted: some traces are longer than need be."
-
-
-class Counter(RuleBasedStateMachine):
-    """Fails once the sum is above 9, and in a way of its own at once."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.total = 0
-
-    @rule(by=st.integers(0, 6))
-    def add(self, by: int) -> None:
-        self.total += by
-        if self.total > 9:
-            raise ValueError("too much")
-
-    @rule()
-    def rest(self) -> None: ...
-
-    @rule()
-    def other(self) -> None:
-        raise KeyError("other")
 
 
 class Leaves(RuleBasedStateMachine):
