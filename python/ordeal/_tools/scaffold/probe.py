@@ -384,8 +384,9 @@ class _ClassTrial:
                 skips = True
                 continue
             by_name = skips or each.kind is each.KEYWORD_ONLY
-            is_typed = each.annotation is not each.empty and bool(known_values(text_of(each.annotation)))
-            is_guessed = not is_typed and any(option in ANYTHING for option in options)
+            is_guessed = each.annotation is each.empty or (
+                any(option in ANYTHING for option in options) and not known_values(text_of(each.annotation))
+            )
             found.append(Parameter(each.name, by_name, options, is_guessed))
         return found
 

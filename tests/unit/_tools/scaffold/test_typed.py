@@ -242,3 +242,78 @@ def test_a_type_variable_is_what_it_is_bound_to(tmp_path: Path) -> None:
 def test_the_old_names_of_typing_are_known(annotation: str) -> None:
     assert [each.strategy for each in known_values(annotation)] == ["DICTS", "RECORDS"]
     assert [each.strategy for each in known_values("List[str]")] == ["st.lists(NAMES, max_size=4)"]
+
+
+GUESSES = """
+    from functools import cached_property
+
+
+    class Headers:
+        def __init__(self, key):
+            self.lines = [key]
+            self.hooks = []
+
+        def add(self, key, value):
+            self.lines.append(key)
+
+        def on_end(self, hook):
+            self.hooks.append(hook)
+
+        def end(self):
+            return [each.begin for each in self.hooks]
+
+        @cached_property
+        def size(self):
+            return len(self.lines)
+
+        def upper(self):
+            return self.lines[0].upper()
+
+        def lower(self):
+            return self.lines[0].lower()
+
+        def title(self):
+            return self.lines[0].title()
+
+        def strip(self):
+            return self.lines[0].strip()
+
+        def split(self):
+            return self.lines[0].split()
+
+        def __repr__(self):
+            return "".join(self.lines)
+
+
+    class Door:
+        def __init__(self, is_open: bool):
+            if is_open:
+                raise ValueError("it is open")
+
+        def knock(self) -> int:
+            return 1
+"""
+
+
+@pytest.mark.slow
+def test_what_is_guessed_fits_or_its_errors_are_answers(tmp_path: Path) -> None:
+    (tmp_path / "guesses.py").write_text(dedent(GUESSES))
+    found = try_classes(["guesses:Headers"], [tmp_path])["guesses:Headers"]
+    methods = {method.name: method for method in found.methods}
+    # Numbers would be taken as well, but then hardly a method works, and the object cannot be shown.
+    assert [each.strategy for each in found.parameters] == ["NAMES"]
+    assert methods["add"].parameters[0].strategy == "NAMES"
+    # What an earlier call stored is of the wrong kind.
+    assert methods["end"].answers == [":AttributeError"]
+    assert (methods["size"].form, methods["upper"].answers) == ("property", [])
+    assert "        _ = self.headers.size\n" in written(found, "tests/test_headers.py")
+
+
+@pytest.mark.slow
+def test_a_constructor_may_refuse_arguments(tmp_path: Path) -> None:
+    (tmp_path / "guesses.py").write_text(dedent(GUESSES))
+    found = try_classes(["guesses:Door"], [tmp_path])["guesses:Door"]
+    assert (
+        "        try:\n            self.door = Door(is_open)\n"
+        "        except ValueError:\n            reject()  # these arguments make no object\n"
+    ) in written(found, "tests/test_door.py")
