@@ -334,8 +334,6 @@ def main() -> int:
     sys.path[:0] = [str(ROOT)]
     import_what_all_need()
     warm = import_module("tests.warm_python")
-    # Without a GIL, the allocator would count what it has only set aside against a limit of memory.
-    os.environ.setdefault("MIMALLOC_ARENA_EAGER_COMMIT", "0")
     try:
         with warm.warm_interpreter() as os.environ[warm.VARIABLE]:
             return run_all(parts_of(list(files_in(places, own.without)), seconds), ["-q", *options], own)

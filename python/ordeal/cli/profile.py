@@ -92,7 +92,8 @@ def _shown(made: TestProfile) -> str:
     for name, each in sorted(made.figures.items(), key=lambda pair: -(pair[1].instructions or 0)):
         latency = tuple(f"{each.latency[at]:g}" if each.latency else "" for at in (0, 2)) if has_latency else ()
         growth = f"{each.growth.name} in {each.growth.of}" if each.growth.name else ""
-        counts = ("varies" if count is None else f"{count:,}" for count in (each.instructions, each.allocations))
+        unknown = "varies" if each.instructions is None else "not counted"
+        counts = (unknown if count is None else f"{count:,}" for count in (each.instructions, each.allocations))
         rows.append((line(name), f"{each.calls:,}", *counts, *latency, growth))
     lines += [f"  {line(each)}" for each in aligned(rows, range(1, len(rows[0]) - 1))]
     return "\n".join(lines) + "\n\n"

@@ -21,6 +21,7 @@ from ordeal._base.formatting import one_line
 from ordeal._base.imports import machinery_places
 from ordeal._base.interpreter import send_and_exit, take_request
 from ordeal._base.limits import CHILD_MEMORY_MIB, PARTS_MAX
+from ordeal._base.live_threads import has_gil
 from ordeal._base.memory_limit import limited_memory
 from ordeal._base.monitoring_tools import needed_tool
 from ordeal._base.outside import outside
@@ -77,16 +78,16 @@ def _profile(path: str, request: Mapping[str, Any]) -> TestProfile:
             made.leaks = leaks(lambda: subject.all_runs(Meter(), runs))
             return made
         # The first pass fills caches: its counts are dropped.
-        _, *pairs = [
-            (_counted(subject, runs, Instructions()), _counted(subject, runs, Allocations())) for _ in range(3)
-        ]
-    instructions, allocations = pairs[0]
+        _, instructions, again = [_counted(subject, runs, Instructions()) for _ in range(3)]
+        # Without a GIL, nobody can count allocations.
+        counted = [_counted(subject, runs, Allocations()) for _ in range(3 if has_gil() else 0)][1:]
     made.steps, made.events, made.messages = instructions.steps, instructions.events, instructions.messages
     for name, costs in instructions.costs.items():
         figures = made.figures[one_line(name)] = StepFigures(calls=len(costs))
-        if any(one.costs[name] != other.costs[name] for one, other in zip(*pairs, strict=True)):
+        if again.costs[name] != costs or any(each.costs[name] != counted[0].costs[name] for each in counted):
             continue
-        figures.instructions, figures.allocations = sum(costs), sum(allocations.costs[name])
+        figures.instructions = sum(costs)
+        figures.allocations = sum(counted[0].costs[name]) if counted else None
         figures.latency = _percentiles(instructions.latencies[name])
         # A size that is missing before some calls, such as that of a later attribute, explains nothing.
         sizes = {of: each for of, each in instructions.sizes[name].items() if len(each) == len(costs)}
