@@ -21,6 +21,12 @@ def free_tool() -> int | None:
     return next(iter(free_tools()), None)
 
 
+def take_tool(tool: int, name: str) -> None:
+    """Take a tool, with all its events on: what an earlier holder of its number disabled may still be off."""
+    sys.monitoring.use_tool_id(tool, name)
+    sys.monitoring.restart_events()
+
+
 def needed_tool(what: str) -> int:
     """Return the tool to take now for ``what``, which cannot do without one.
 

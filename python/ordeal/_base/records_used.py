@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -36,9 +36,11 @@ class RecordsUsed:
             TraceError: the archive cannot be read, or is too large once it is unpacked.
         """
         before = self.only_serve, self.unpacked
-        with TemporaryDirectory() if trace is not None and trace.archive and trace.records else nullcontext() as folder:
-            unpacked = {} if folder is None or trace is None else self._unpack(trace, Path(folder))
-            self.only_serve, self.unpacked = True, {**self.unpacked, **unpacked}
+        with ExitStack() as stack:
+            if trace is not None and trace.archive and trace.records:
+                folder = Path(stack.enter_context(TemporaryDirectory()))
+                self.unpacked = {**self.unpacked, **self._unpack(trace, folder)}
+            self.only_serve = True
             try:
                 yield
             finally:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from types import CodeType
 
 import pytest
 
-from ordeal._base.monitoring_tools import ORDER, free_tool, free_tools, needed_tool
+from ordeal._base.monitoring_tools import ORDER, free_tool, free_tools, needed_tool, take_tool
 from ordeal.errors import OrdealError
 
 
@@ -37,3 +38,24 @@ def test_without_a_free_tool_none_is_taken_and_who_needs_one_says_who_holds_them
     with pytest.raises(OrdealError, match=rf"free for the doctor: .*{taken[0]} by 'tool {taken[0]}'") as raised:
         needed_tool("the doctor")
     assert raised.value.hint
+
+
+def test_who_takes_a_tool_sees_what_its_last_holder_had_enough_of() -> None:
+    monitoring, tool = sys.monitoring, needed_tool("a test")
+    seen: list[str] = []
+
+    def note(code: CodeType, _offset: int) -> object:
+        seen.append(code.co_name)
+        return monitoring.DISABLE
+
+    def called() -> None: ...
+
+    for _ in range(2):
+        take_tool(tool, "a test")
+        monitoring.register_callback(tool, monitoring.events.PY_START, note)
+        monitoring.set_events(tool, monitoring.events.PY_START)
+        called()
+        called()
+        monitoring.set_events(tool, 0)
+        monitoring.free_tool_id(tool)
+    assert seen.count("called") == 2

@@ -88,8 +88,12 @@ def record(request: Mapping[str, Any], calls: Recorder) -> bytes:
             _watch_fault(fault, calls)
         randoms = GlobalRandoms()
         watcher = _Watcher(calls)
-        limits = driver.watching(), limited_memory(trace.max_memory)
-        with randoms.managed(), limits[0], limits[1], records.replaying(trace):
+        with (
+            randoms.managed(),
+            driver.watching(),
+            limited_memory(trace.max_memory),
+            records.replaying(trace),
+        ):
             replayed = Replayer(driver, Bucketer([]), randoms).run(tape_of(trace, driver), watcher)
         failed = replayed.outcome.error
         if replayed.outcome.status is not Status.FAILED or failed is None:

@@ -35,8 +35,12 @@ class LoadedTrace(msgspec.Struct, frozen=True):
     @contextmanager
     def running(self) -> Iterator[None]:
         """Limit rules and memory, and serve what was recorded. Restore the program's random generators afterwards."""
-        limits = self.driver.watching(), limited_memory(self.trace.max_memory)
-        with self.randoms.managed(), limits[0], limits[1], records.replaying(self.trace):
+        with (
+            self.randoms.managed(),
+            self.driver.watching(),
+            limited_memory(self.trace.max_memory),
+            records.replaying(self.trace),
+        ):
             yield
 
 

@@ -14,7 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine
 
 from ordeal._base.formatting import counted, describe_error, one_line, safe_lines
 from ordeal._base.limits import LISTED_MAX, RECORDED_CHARS_MAX, ROWS_MAX, TEXT_CHARS_MAX
-from ordeal._base.monitoring_tools import free_tool
+from ordeal._base.monitoring_tools import free_tool, take_tool
 from ordeal._base.trace_file import SCHEDULE, Trace
 from ordeal._engine.execution.bucket import user_frames
 from ordeal._engine.execution.recorder import RunRecorder
@@ -96,10 +96,9 @@ class ReplayWatch(RunRecorder):
             if tool is None:
                 yield
                 return
-            _MONITORING.use_tool_id(tool, "ordeal viewer")
+            take_tool(tool, "ordeal viewer")
             _MONITORING.register_callback(tool, _EVENTS.LINE, self._line)
             _MONITORING.register_callback(tool, _EVENTS.RAISE, self._raise)
-            _MONITORING.restart_events()  # what an earlier watch had enough of
             _MONITORING.set_events(tool, _EVENTS.LINE | _EVENTS.RAISE)
             try:
                 yield

@@ -13,7 +13,7 @@ from types import CodeType
 import ordeal._native as _native
 from ordeal._base.formatting import one_line
 from ordeal._base.limits import LISTED_MAX
-from ordeal._base.monitoring_tools import free_tool
+from ordeal._base.monitoring_tools import free_tool, take_tool
 from ordeal._engine.execution.bucket import falls_into
 from ordeal._engine.execution.driver import FAULT_ON, Driver, Status
 from ordeal._engine.execution.where import shown_path
@@ -171,7 +171,7 @@ def lines_of(codes: Iterable[CodeType]) -> Iterator[Callable[[], set[Line]]]:
         monitoring.restart_events()
         return found
 
-    monitoring.use_tool_id(tool, "ordeal viewer")
+    take_tool(tool, "ordeal viewer")
     monitoring.register_callback(tool, monitoring.events.LINE, note)
     for code in codes:
         monitoring.set_local_events(tool, code, monitoring.events.LINE)

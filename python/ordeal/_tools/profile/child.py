@@ -23,7 +23,7 @@ from ordeal._base.interpreter import send_and_exit, take_request
 from ordeal._base.limits import CHILD_MEMORY_MIB, PARTS_MAX
 from ordeal._base.live_threads import has_gil
 from ordeal._base.memory_limit import limited_memory
-from ordeal._base.monitoring_tools import needed_tool
+from ordeal._base.monitoring_tools import needed_tool, take_tool
 from ordeal._base.outside import outside
 from ordeal._base.records_used import records
 from ordeal._base.trace_file import Trace
@@ -231,13 +231,12 @@ class Instructions(Meter):
         self._senders = {*filter(None, starmap(_code, _SENDERS))}
         self._beginning = _code("runtime.loop", "SimulationLoop.begin_main")
         monitoring = sys.monitoring
-        monitoring.use_tool_id(tool, "ordeal profile")
+        take_tool(tool, "ordeal profile")
         self._counter.start(0)
         monitoring.register_callback(tool, _EVENTS.INSTRUCTION, self._counter.callback)
         monitoring.register_callback(tool, _EVENTS.PY_START, self._entered)
         for ending in (_EVENTS.PY_RETURN, _EVENTS.PY_UNWIND):
             monitoring.register_callback(tool, ending, self._left)
-        monitoring.restart_events()  # what an earlier pass had enough of
         monitoring.set_events(tool, _EVENTS.PY_START | (_EVENTS.PY_UNWIND if self.operations else 0))
         try:
             yield
