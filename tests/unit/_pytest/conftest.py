@@ -199,7 +199,7 @@ def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Itera
     yield made
     tracker.restore(before)
     # Nor is the profile that they choose.
-    hypothesis.settings.load_profile("default")
+    hypothesis.settings.load_profile("patient")
 
 
 def attributes(element: Any, *names: str) -> tuple[str, ...]:
