@@ -6,7 +6,7 @@ import re
 import shlex
 from pathlib import Path
 
-GUIDE = Path(__file__).parents[2] / "docs/guides/machines.md"
+GUIDE = Path(__file__).parents[2] / "docs/guides/many-hosts.md"
 _SHELL = "console|bash"
 _CALL = r"ordeal (?:explore|fleet|seeds) "
 _COMMAND = re.compile(rf"(?:^|[\s;&(])({_CALL}[^`\n;&)]*)")

@@ -18,6 +18,7 @@ from ordeal._hypothesis.character_tables import make_character_tables
 from ordeal._hypothesis.definition_checks import check_definition
 from ordeal._hypothesis.draws import Draw, compile_argument, describe_strategy
 from ordeal._hypothesis.markers import untimed
+from ordeal.errors import MachineError
 
 #: The modules of the base classes that say what a machine is, whose names no rule may have.
 _BASES = ("hypothesis.stateful", "ordeal.chaos")
@@ -199,15 +200,7 @@ def _read_rule(
     arguments = []
     generic = False
     for name, strategy in strategies.items():
-        argument = f"argument {name!r} of rule {rule.function.__name__!r}"
-        try:
-            strategy.validate()
-        except InvalidArgument as error:
-            raise InvalidDefinition(f"{argument} has no valid strategy: {error}") from error
-        except Exception as error:  # a strategy may call functions of the user's, such as that of deferred()
-            raise InvalidDefinition(f"the strategy of {argument} raised {describe_error(error)}") from error
-        if strategy.is_empty:
-            raise InvalidDefinition(f"{argument} can have no value: its strategy is {strategy!r}")
+        _check_strategy(name, rule.function.__name__, strategy)
         draw, goes_through_hypothesis = compile_argument(strategy)
         generic = generic or goes_through_hypothesis
         arguments.append(Argument(name, names.setdefault(name, len(names)), draw, strategy))
@@ -226,6 +219,23 @@ def _read_rule(
         draws_in_body=generic,
         is_coroutine=inspect.iscoroutinefunction(inspect.unwrap(rule.function)),
         original=rule,
+    )
+
+
+def _check_strategy(argument: str, rule: str, strategy: SearchStrategy[Any]) -> None:
+    try:
+        strategy.validate()
+    except InvalidArgument as error:
+        problem = f"has no valid strategy: {error}"
+    except Exception as error:  # noqa: BLE001 - a strategy may call functions of the user's, as deferred() does
+        problem = f"has a strategy that raised {describe_error(error)}"
+    else:
+        if not strategy.is_empty:
+            return
+        problem = f"can have no value: its strategy is {strategy!r}"
+    raise MachineError(
+        f"argument {argument!r} of rule {rule!r} {problem}",
+        hint=f"write another strategy in the `@rule({argument}=...)` of {rule}",
     )
 
 

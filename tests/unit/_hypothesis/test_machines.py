@@ -14,6 +14,7 @@ from ordeal._hypothesis.machines import (
     set_rules_strategy,
 )
 from ordeal.chaos import ChaosTest
+from ordeal.errors import MachineError
 from ordeal.faults import Fault
 
 from ..samples.machines import switches
@@ -83,7 +84,7 @@ def test_an_argument_without_a_value_is_refused() -> None:
         @rule(x=st.nothing())
         def act(self, x: int) -> None: ...
 
-    with pytest.raises(InvalidDefinition, match=r"^argument 'x' of rule 'act' can have no value: .*nothing\(\)"):
+    with pytest.raises(MachineError, match=r"^argument 'x' of rule 'act' can have no value: .*nothing\(\)"):
         define_machine(Empty)
 
 
@@ -92,7 +93,7 @@ def test_an_argument_whose_strategy_raises_what_a_program_raises_is_refused_with
         @rule(x=st.deferred(lambda: nowhere))  # type: ignore[name-defined]  # noqa: F821
         def act(self, x: int) -> None: ...
 
-    with pytest.raises(InvalidDefinition, match=r"^the strategy of argument 'x' of rule 'act' raised NameError"):
+    with pytest.raises(MachineError, match=r"^argument 'x' of rule 'act' has a strategy that raised NameError"):
         define_machine(Unknown)
 
 
@@ -101,8 +102,9 @@ def test_an_argument_whose_strategy_is_wrong_is_refused_with_the_reason() -> Non
         @rule(x=st.integers(3, 1))
         def act(self, x: int) -> None: ...
 
-    with pytest.raises(InvalidDefinition, match=r"^argument 'x' of rule 'act' has no valid strategy: .*min_value"):
+    with pytest.raises(MachineError, match=r"^argument 'x' of rule 'act' has no valid strategy: .*min_value") as raised:
         define_machine(Wrong)
+    assert raised.value.hint == "write another strategy in the `@rule(x=...)` of act"
 
 
 def test_a_rule_that_hides_a_method_of_all_machines_is_refused() -> None:

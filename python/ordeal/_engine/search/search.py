@@ -254,6 +254,7 @@ class Search:
             self.tally.note(f"Some code was not traced: {monitor.error}.")
         for rule in self.driver.definition.rules:
             if rule.targets and returns_nothing(rule.function):
-                self.tally.note(f"Rule {rule.name} fills bundle {rule.targets[0]} and always returns None.")
+                filled = f"Rule {rule.name} fills bundle {rule.targets[0]} and always returns None"
+                self.tally.note(f"{filled}: is a `return` missing?")
         for note in (*self.progress.faults.remarks(), *given_up[self._given_up_before :], *note_missing()):
             self.tally.note(note)

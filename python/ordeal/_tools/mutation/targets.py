@@ -16,7 +16,7 @@ from ordeal._tools.mutation.mutants import Mutant
 from ordeal._tools.mutation.source import Function, Source
 from ordeal.errors import ConfigError
 
-_SKIPPED = {"tests", "test", "build", "dist", "docs", "node_modules", "__pycache__"}
+_SKIPPED = {"tests", "test", "build", "dist", "docs", "node_modules", "__pycache__", "setup.py"}
 _LINES = re.compile(r"(.+\.py):([0-9]{1,9})(?:-([0-9]{1,9}))?")
 _DOTTED = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
 _HUNK = re.compile(r"@@ -\S+ \+(\d+)(?:,(\d+))? @@")
@@ -164,10 +164,12 @@ def _packages(folder: Path) -> list[Path]:
     home = folder / "src" if (folder / "src").is_dir() else folder
     packages = [each for each in sorted(home.iterdir()) if (each / "__init__.py").is_file()]
     packages = [each for each in packages if each.name not in _SKIPPED]
-    if not packages and home != folder:
-        # Everything in `src` is the program, even a package without `__init__.py` or a single file.
+    if not packages:
+        # A program may be single files. Everything in `src` is the program, even a package without `__init__.py`.
         packages = [
-            each for each in sorted(home.iterdir()) if each.suffix == ".py" or (each.is_dir() and _inside(each))
+            each
+            for each in sorted(home.iterdir())
+            if each.suffix == ".py" or (home != folder and each.is_dir() and _inside(each))
         ]
         packages = [each for each in packages if each.name not in _SKIPPED and not _is_test(each.relative_to(home))]
     if not packages:

@@ -30,6 +30,13 @@ def test_a_package_may_have_no_file_that_makes_it_one(tmp_path: Path, paths: lis
     assert files_of(paths, tmp_path) == [tmp_path / "src/acme/core/shop.py"]
 
 
+def test_files_beside_their_tests_are_the_program(tmp_path: Path) -> None:
+    for name in ("booking.py", "test_booking.py", "conftest.py", "setup.py", "scripts/run.py"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("")
+    assert files_of([], tmp_path) == [tmp_path / "booking.py"]
+
+
 def test_a_file_alone_in_src_is_the_program(tmp_path: Path) -> None:
     (tmp_path / "src").mkdir()
     for name in ("shop.py", "conftest.py"):
