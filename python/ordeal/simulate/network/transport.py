@@ -326,6 +326,11 @@ class StreamTransport(NetworkEnd, transports._FlowControlMixin):
         self._arriving.clear()
         try:
             self._protocol.connection_lost(error)
+            if error is not None and isinstance(self._protocol, asyncio.StreamReaderProtocol):
+                # The protocol silences the future that holds the error as late as when it is freed. Without a GIL the
+                # future may be freed first, and would report an error that the program has read.
+                stream: Any = self._protocol
+                stream._get_close_waiter(None)._log_traceback = False
         finally:
             self._on_lost(self)
             self._relieve_peer()

@@ -269,11 +269,11 @@ class Surroundings:
         is_young = not self._was_collected
         made = gc.get_objects(generation=0) if is_young else gc.get_objects()
         kinds = {each for each in set(map(type, made)) if issubclass(each, asyncio.Future)} - _TASKS
-        futures = [weakref.ref(each) for each in made if type(each) in kinds and _is_forgotten(each)] if kinds else []
+        futures = [weakref.ref(each) for each in made if type(each) in kinds and each._log_traceback] if kinds else []
         del made
         # Garbage that survived the collection after its own run is collected every 64 runs.
         gc.collect(2 if not is_young else 1 if self._runs % 64 == 0 else 0)
-        return [each for future in futures if (each := future()) is not None and _is_forgotten(each)]
+        return [each for future in futures if (each := future()) is not None and each._log_traceback]
 
     def _note_collection(self, _phase: str, _info: dict[str, int]) -> None:
         self._was_collected = True
@@ -310,16 +310,6 @@ class Surroundings:
 
 #: Their errors are found by what the loop knows of tasks.
 _TASKS = {asyncio.Task, SimulationTask}
-
-
-def _is_forgotten(future: Any) -> bool:
-    """Return True if a future has an error that nothing has asked for.
-
-    The futures of streams, which silence it as they are freed, do not count.
-    """
-    return bool(future._log_traceback) and not any(
-        issubclass(type(each), asyncio.StreamReaderProtocol) for each in gc.get_referrers(future)
-    )
 
 
 #: The surroundings that are entered now: one, or none.

@@ -181,6 +181,26 @@ def test_a_connection_that_is_aborted_with_unread_bytes_is_reset_at_the_other_en
     simulate.run(main)
 
 
+def test_a_reset_that_a_program_has_read_is_no_failure_while_it_keeps_the_connection() -> None:
+    kept = []
+
+    async def rude(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        transport: Any = writer.transport
+        transport.pause_reading()
+        await asyncio.sleep(1)
+        transport.abort()
+
+    async def main() -> None:
+        await asyncio.start_server(rude, port=80)
+        reader, writer = await asyncio.open_connection("localhost", 80)
+        kept.append(writer)
+        writer.write(b"hello")
+        with pytest.raises(ConnectionResetError):
+            await reader.readline()
+
+    simulate.run(main)
+
+
 def test_a_connection_that_is_aborted_with_nothing_unread_ends() -> None:
     async def hasty(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.transport.abort()
