@@ -39,7 +39,7 @@ from ordeal._hypothesis.machines import Rule
 from ordeal._hypothesis.randoms import GlobalRandoms
 from ordeal._tools.profile.figures import StepFigures, TestProfile
 from ordeal._tools.profile.growth import growth
-from ordeal._tools.profile.memory import leaks
+from ordeal._tools.profile.memory import leaks, trace_memory
 from ordeal.errors import OrdealError
 
 _EVENTS = sys.monitoring.events
@@ -70,6 +70,8 @@ def _profile(path: str, request: Mapping[str, Any]) -> TestProfile:
     if request["trusted"]:
         trust(path)
     trace = Trace.of_request(request["trace"]) if request["trace"] else None
+    if request["memory"]:
+        trace_memory()
     subject = _subject(path, trace, request["seed"])
     runs = 1 if trace else request["runs"]
     with subject.running(), limited_memory(CHILD_MEMORY_MIB), records.replaying(trace) if trace else nullcontext():

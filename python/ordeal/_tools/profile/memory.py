@@ -21,12 +21,19 @@ _FRAMES = 10
 _LIBRARY = tuple(sysconfig.get_path(name) for name in ("stdlib", "platstdlib"))
 
 
+def trace_memory() -> None:
+    """Trace allocations from now on.
+
+    Call this before the program is loaded: an object that takes the place of an untraced one, which a free list kept,
+    stays untraced itself, and the next one that is traced would seem new.
+    """
+    tracemalloc.start(_FRAMES)
+
+
 def leaks(run: Callable[[], object]) -> list[Leak]:
-    """Return what each call of ``run`` leaves behind, the most objects first."""
+    """Return what each call of ``run`` leaves behind, the most objects first. Ends the tracing of memory."""
     gc.collect()
     gc.freeze()  # what is there already need not be looked through after each run
-    # Tracing starts before the first run: a later object that replaces an untraced one would seem new.
-    tracemalloc.start(_FRAMES)
     try:
         for _ in range(WARM):
             run()
@@ -48,19 +55,20 @@ def _held_after(run: Callable[[], object]) -> dict[str, tuple[int, int]]:
     run()
     gc.collect()
     objects, sizes = Counter[str](), Counter[str]()
-    for each in tracemalloc.take_snapshot().traces:
-        place = _place([(frame.filename, frame.lineno) for frame in reversed(each.traceback)])
-        objects[place] += 1
+    for each in tracemalloc.take_snapshot().statistics("traceback"):
+        place = _place(each.traceback)
+        objects[place] += each.count
         sizes[place] += each.size
     del objects[""]
     return {place: (number, sizes[place]) for place, number in objects.items()}
 
 
-def _place(frames: list[tuple[str, int]]) -> str:
-    """Return the line that is to blame, of frames whose innermost is first; empty for what is not the program's."""
-    for path, number in frames:
+def _place(calls: tracemalloc.Traceback) -> str:
+    """Return the line that is to blame; empty for what is not the program's."""
+    for frame in reversed(calls):
+        path = frame.filename
         if path.startswith(("<frozen", *machinery_places())):
             return ""
         if not path.startswith(_LIBRARY) or "site-packages" in path:
-            return f"{path}:{number}"
+            return f"{path}:{frame.lineno}"
     return ""

@@ -16,6 +16,7 @@ from ordeal._tools.profile.figures import ProfileReport, TestProfile
 
 MACHINES = """
     import asyncio
+    from collections import deque
     import hypothesis.strategies as st
     from ordeal import ChaosTest, always, rule, simulate
 
@@ -47,6 +48,13 @@ MACHINES = """
         def by_address(self):
             for _ in range(id(object()) // 64 % 64 + id(self) // 64 % 64):
                 pass
+
+    latest = deque(map(float, range(50)), maxlen=50)
+
+    class Bounded(ChaosTest):
+        @rule()
+        def put(self):
+            latest.append(len(latest) / 7)
 
     class Waits(ChaosTest):
         world = simulate.world(clients=2)
@@ -124,6 +132,13 @@ def test_the_size_of_values_counts_what_they_hold_and_runs_nothing() -> None:
     endless.append(endless)
     assert size_of(endless) < 5
     assert size_of([size_of, TestProfile, sys]) == 0
+
+
+@pytest.mark.slow
+def test_what_takes_the_place_of_an_object_from_before_the_runs_is_no_leak(tmp_path: Path) -> None:
+    report = msgspec.json.decode(profiled(tmp_path, "profiled:Bounded", "--memory", "--runs", "1"), type=ProfileReport)
+    assert report.profiles[0].leaks == []
+    assert report.findings == []
 
 
 @pytest.mark.slow

@@ -7,7 +7,7 @@ from collections import deque
 from functools import lru_cache
 from typing import Any
 
-from ordeal._tools.profile.memory import leaks
+from ordeal._tools.profile.memory import leaks, trace_memory
 
 KEPT: list[Any] = []
 NUMBERS = itertools.count(1000)
@@ -50,7 +50,10 @@ def places(*kinds: Any) -> list[tuple[str, int]]:
             for kind in kinds:
                 kind()
 
-    KEPT.clear()
+    trace_memory()
+    for each in (KEPT, LAST):
+        each.clear()
+    bounded.cache_clear()
     return [(each.place.rpartition("/")[2], each.objects) for each in leaks(run)]
 
 
