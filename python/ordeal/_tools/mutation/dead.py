@@ -17,7 +17,8 @@ from types import CodeType
 from ordeal._base.code_objects import codes_in
 from ordeal._base.limits import MEBIBYTE
 from ordeal._base.regular_file import read_whole
-from ordeal._tools.mutation.mutants import Mutant, compiled_unit, equals_original, is_for_others, names_of_systems
+from ordeal._tools.mutation.mutants import Mutant, compiled_unit, equals_original
+from ordeal._tools.mutation.never_mutated import is_for_others, names_of_systems
 from ordeal._tools.mutation.saved import project_files
 from ordeal._tools.mutation.source import Function, Source
 from ordeal._tools.mutation.verdicts import STATE_DIFFERS, Verdict
