@@ -18,7 +18,7 @@ Place = tuple[str, int]
 
 
 class NotSwappable(Exception):  # noqa: N818 - no mistake, but a property of a mutant
-    """A mutant cannot be put into the live functions: they do not exist, or have other variables."""
+    """A mutant cannot be put into the live functions: they do not exist, or are of another kind."""
 
 
 class LiveFunctions:
@@ -96,8 +96,8 @@ class Swap:
         for code in codes_in(self._original):
             new = news.get(_place(code))
             for function in self._functions(code):
-                if new is None or new.co_freevars != code.co_freevars:
-                    raise NotSwappable("the mutant needs other variables of its surroundings")
+                if new is None or (new.co_freevars, new.co_flags) != (code.co_freevars, code.co_flags):
+                    raise NotSwappable("the mutant needs other variables of its surroundings, or is no generator")
                 reached = reached or code.co_firstlineno == mutant.function[0]
                 file = function.__code__.co_filename
                 self._set(function, "__code__", new if new.co_filename == file else new.replace(co_filename=file))

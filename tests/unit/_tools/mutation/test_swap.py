@@ -32,6 +32,9 @@ PROGRAM = """
         return inner
 
     made = maker(1, 2)
+
+    def items():
+        yield
 """
 
 
@@ -72,6 +75,15 @@ def test_a_mutant_with_other_variables_is_refused_whole(program: tuple[Any, Sour
     with pytest.raises(NotSwappable):
         Swap(live, source, mutant)
     assert module.maker(1, 2)(3) == 4
+
+
+def test_a_generator_whose_yield_is_deleted_is_refused(program: tuple[Any, Source]) -> None:
+    module, source = program
+    live = LiveFunctions({real_path(str(source.path))})
+    (mutant,) = [each for each in mutants_of(source, ["delete_statement"]) if each.name == "items"]
+    with pytest.raises(NotSwappable):
+        Swap(live, source, mutant)
+    assert [*module.items()] == [None]
 
 
 def test_a_file_that_has_changed_since_it_was_imported_is_refused(program: tuple[Any, Source]) -> None:
