@@ -1,9 +1,10 @@
 """How fast and how true `ordeal mutate` judges released packages by their own tests.
 
-usage: python benchmarks/mutation.py [PACKAGE]... [--preset P] [--workers N] [--sample N]
+usage: python benchmarks/mutation.py [PACKAGE]... [--preset P] [--workers N] [--sample N] [--at-import]
                                      [--truth N [--repeats N] [--kept FILE]] [--same N] [--again] [--seed S]
 
-Without options: a whole run of each package; `--sample N` judges N mutants of it, drawn by the seed.
+Without options: a whole run of each package; `--sample N` judges N mutants of it, drawn by the seed;
+with `--at-import` only mutants of code outside of functions.
 `--truth N` writes N mutants, drawn by the seed, to a copy of the package, one at a time, runs its tests by plain pytest
 in a new process, and compares; where the two say different things, both are asked four times more. With `--repeats N`
 plain pytest is asked so many times of each, and all must say the same. With `--kept FILE` each of its answers is
@@ -254,6 +255,7 @@ def main() -> int:
     parser.add_argument("--preset", choices=list(PRESETS), default="standard")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--sample", type=int, default=0)
+    parser.add_argument("--at-import", action="store_true")
     parser.add_argument("--truth", type=int, default=0)
     parser.add_argument("--repeats", type=int, default=1)
     parser.add_argument("--kept", type=Path)
@@ -266,6 +268,8 @@ def main() -> int:
     for suite in map(suite_named, given.packages) if given.packages else SUITES:
         try:
             run = Run.of(suite, given.preset)
+            if given.at_import:
+                run.mutants = [each for each in run.mutants if each.function is None]
             if given.again:
                 print(f"{suite.name}: {again(run, given.preset)}")
                 continue
