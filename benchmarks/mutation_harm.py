@@ -8,7 +8,8 @@ disk, to eat memory, to open sockets. Each harm stands behind a condition that n
 condition do. The same program does each harm at import, behind other conditions. Between them stand harmless functions,
 whose mutants all die: those that survive were judged next to too much harm.
 
-All of it runs in namespaces of mounts and processes, with a disk of 256 MB: nothing of it may reach the machine.
+All of it runs in namespaces of mounts and processes, with a disk of 256 MB in memory, which shares no blocks between
+files: nothing of it may reach the machine.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ from pathlib import Path
 from typing import Any
 
 from harness.report import command, host, table
+
+import ordeal
 
 #: To a file `f` below each of several folders.
 FILES = {
@@ -79,7 +82,8 @@ OTHERS = {
 }
 HARMS = {f"{what} {where}": f"f = Path({folder}, 'kept'); {FILES[what]}" for what in FILES for where, folder in
          ((where, repr(each) if each == "." else each) for where, each in FOLDERS.items())} | OTHERS  # fmt: skip
-WAYS = {"namespaces": {}, "copy": {"ORDEAL_MUTATE_COPY": "1"}}
+_READ_ONLY = "read-only install"
+WAYS = {"namespaces": {}, "copy": {"ORDEAL_MUTATE_COPY": "1"}, _READ_ONLY: {}}
 _INSIDE = "ORDEAL_HARM_INSIDE"
 _DISK_MIB = 256
 
@@ -182,6 +186,8 @@ def main() -> int:
     for way in given.way or WAYS:
         disk = ["mount", "-t", "tmpfs", "-o", f"size={_DISK_MIB}m", "tmpfs", tempfile.gettempdir()]
         subprocess.run(disk, check=True)
+        for folder in {sys.prefix, sys.base_prefix, str(Path(ordeal.__file__).parent)} if way == _READ_ONLY else ():
+            subprocess.run(["mount", "--bind", "-o", "ro", folder, folder], check=True)
         row, more = measured(way, Path(tempfile.gettempdir()), given.sample)
         rows.append(row)
         found += [f"{way}: {each}" for each in more]

@@ -1,10 +1,10 @@
 """What mutmut takes for the released packages that `ordeal mutate` is tried on, beside what ordeal takes.
 
-usage: python benchmarks/mutation_peers.py [PACKAGE]... [--workers N] [--seconds S]
+usage: python benchmarks/mutation_peers.py [PACKAGE[:FILE]]... [--workers N] [--seconds S]
 
-Each package is judged by ordeal (preset standard), then by mutmut in an environment of its own, on a copy with a
-section `[tool.mutmut]`, by the same tests and as many processes. Both make mutants of their own, so the figures to
-compare are those for one. Where mutmut does not come to its end, the table says why; after S seconds it is ended.
+Each package, or one file of it, is judged by ordeal (preset standard), then by mutmut in an environment of its own, on
+a copy with a section `[tool.mutmut]`, by the same tests and as many processes. Both make mutants of their own, so the
+figures to compare are those for one. After S seconds mutmut is ended, and what it has judged until then counts.
 """
 
 from __future__ import annotations
@@ -32,19 +32,20 @@ _MEMORY_BYTES = 3 << 30
 _KINDS = ("killed", "survived", "no_tests", "timeout", "suspicious", "segfault", "skipped")
 
 
-def of_ordeal(suite: Suite, workers: int) -> list[str]:
+def of_ordeal(suite: Suite, file: str, workers: int) -> list[str]:
     run = Run.of(suite, "standard")
-    found = run.judge(run.mutants, workers=workers)
+    run.sources = [each for each in run.sources if file in ("", each.shown)]
+    found = run.judge([each for each in run.mutants if file in ("", each.shown)], workers=workers)
     count = len(found.verdicts)
     return [str(count), f"{found.seconds:.1f} s", f"{found.cpu_seconds:.1f} s", _each(found.cpu_seconds, count)]
 
 
-def of_mutmut(suite: Suite, workers: int, seconds: float) -> list[str]:
+def of_mutmut(suite: Suite, file: str, workers: int, seconds: float) -> list[str]:
     python = interpreter_with("mutmut", "pytest")
     with tempfile.TemporaryDirectory(prefix="ordeal-mutmut-") as place:
         folder = Path(place, suite.folder().name)
         shutil.copytree(suite.folder(), folder, ignore=shutil.ignore_patterns("__pycache__"))
-        _configure(folder, suite)
+        _configure(folder, suite, file)
         libraries = [each for each in suite.path() if not each.startswith(str(suite.folder()))]
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(libraries)}
         cpu, began = _children_cpu(), time.monotonic()
@@ -58,9 +59,9 @@ def of_mutmut(suite: Suite, workers: int, seconds: float) -> list[str]:
             try:
                 code = process.wait(seconds)
             except subprocess.TimeoutExpired:
-                os.killpg(process.pid, signal.SIGKILL)
-                process.wait()
-                return [f"ended after {seconds:.0f} s", "", "", ""]
+                # It writes what it has judged as it is interrupted, and its children are waited for.
+                os.killpg(process.pid, signal.SIGINT)
+                code = process.wait()
         wall, used = time.monotonic() - began, _children_cpu() - cpu
         subprocess.run(
             [str(python), "-m", "mutmut", "export-cicd-stats"],
@@ -72,7 +73,7 @@ def of_mutmut(suite: Suite, workers: int, seconds: float) -> list[str]:
         stats = folder / "mutants" / "mutmut-cicd-stats.json"
         counts = json.loads(stats.read_text("utf-8")) if stats.exists() else {}
         judged = sum(counts.get(kind, 0) for kind in _KINDS)
-        if code or not judged:
+        if not judged:
             lines = [
                 each for each in said.read_text("utf-8", "replace").replace("\r", "\n").split("\n") if each.strip()
             ]
@@ -80,7 +81,7 @@ def of_mutmut(suite: Suite, workers: int, seconds: float) -> list[str]:
         return [str(judged), f"{wall:.1f} s", f"{used:.1f} s", _each(used, judged)]
 
 
-def _configure(folder: Path, suite: Suite) -> None:
+def _configure(folder: Path, suite: Suite, file: str) -> None:
     path = folder / "pyproject.toml"
     code = Path(suite.code)
     tests = [str(each) for each in suite.tests]
@@ -90,6 +91,7 @@ def _configure(folder: Path, suite: Suite) -> None:
         "also_copy": sorted(others),
         "pytest_add_cli_args_test_selection": tests,
         "pytest_add_cli_args": list(suite.options),
+        "only_mutate": [file] if file else [],
     }
     text = path.read_text("utf-8") if path.exists() else ""
     rows = "".join(f"{key} = {json.dumps(value)}\n" for key, value in section.items())
@@ -113,9 +115,12 @@ def main() -> int:
     given = parser.parse_args()
     print(f"{host()}\n`{command()}`\n")
     rows = []
-    for suite in map(suite_named, given.packages) if given.packages else SUITES:
+    for name in given.packages or [each.name for each in SUITES]:
+        package, _, file = name.partition(":")
+        suite = suite_named(package)
         try:
-            ours, theirs = of_ordeal(suite, given.workers), of_mutmut(suite, given.workers, given.seconds)
+            ours = of_ordeal(suite, file, given.workers)
+            theirs = of_mutmut(suite, file, given.workers, given.seconds)
         except (NoVerdictError, PeerError) as error:
             print(f"{suite.name}: {error}", file=sys.stderr)
             continue
