@@ -51,9 +51,9 @@ def of_mutmut(suite: Suite, file: str, workers: int, seconds: float) -> list[str
         cpu, began = _children_cpu(), time.monotonic()
         line = [str(python), "-m", "mutmut", "run", "--max-children", str(workers)]
         said = Path(place, "said")
-        with said.open("wb") as file:
+        with said.open("wb") as output:
             process = subprocess.Popen(
-                line, cwd=folder, env=environment, stdout=file, stderr=file, start_new_session=True
+                line, cwd=folder, env=environment, stdout=output, stderr=output, start_new_session=True
             )
             resource.prlimit(process.pid, resource.RLIMIT_AS, (_MEMORY_BYTES, _MEMORY_BYTES))
             try:
