@@ -69,6 +69,8 @@ class Method:
     parameters: list[Parameter]
     chosen: tuple[Candidate, ...] = ()
     answers: set[type[BaseException]] = field(default_factory=set)
+    lacks: set[type[BaseException]] = field(default_factory=set)  # what its values asked for
+    mistakes: set[type[BaseException]] = field(default_factory=set)
     passed: int = 0
     failed: Counter[str] = field(default_factory=Counter)
     refused: str = ""
@@ -403,7 +405,10 @@ class _ClassTrial:
             special = [handle(hint, ":".join(public_place(hint, self._package)), self._given), *special]
         options = special or candidates(name, annotation, default)
         own = {self._cls.__name__, "Self"}
-        takes_own = not (makes or self._places) and (name == "other" or bool(set(re.findall(r"\w+", annotation)) & own))
+        is_own_kind = bool(set(re.findall(r"\w+", annotation)) & own) or (
+            name == "other" and not (special or known_values(annotation))
+        )
+        takes_own = is_own_kind and not (makes or self._places)
         if takes_own:
             options = [self._instances(), *options]
         elif is_own(hint) and not special:
@@ -495,7 +500,7 @@ class _ClassTrial:
                 return
             for _ in range(_DRAWS):
                 error = self._attempt(thing, trial)
-                if isinstance(error, Exception) and not trial.refused:
+                if isinstance(error, Exception) and not trial.refused and make == self._fresh:
                     trial.answers.add(type(error))
                 # Arguments of a wrong kind may be stored, and fail later.
                 broken += error is None and not self._shows(thing)
@@ -507,7 +512,8 @@ class _ClassTrial:
             if score >= best + 1:
                 best = score
                 method.chosen, method.passed, method.failed = choice, trial.passed, trial.failed
-                method.answers, method.iterates, method.endless = trial.answers, trial.iterates, trial.endless
+                method.answers |= trial.answers
+                method.iterates, method.endless = trial.iterates, trial.endless
                 method.gives_own, method.gives = trial.gives_own, trial.gives
             if trial.passed == _DRAWS + broken or self._is_over():
                 return
@@ -545,7 +551,7 @@ class _ClassTrial:
     def _sequence(self) -> None:
         """Call methods in a random order, and note which errors may be answers and which mistakes."""
         useful = [method for method in self.methods if not (method.refused or method.ends)]
-        working = [method for method in useful if method.passed + len(method.answers)]
+        working = [method for method in useful if method.passed or method.failed]
         try:
             thing = self._fresh()
         except ForbiddenError:
@@ -560,10 +566,12 @@ class _ClassTrial:
             except (NothingGivenError, ForbiddenError):
                 continue
             error = self._attempt(thing, method, values=values)
-            if isinstance(error, Exception) and (
-                self._is_answer(error) or self._is_of_arguments(error, method, values)
-            ):
-                method.answers.add(type(error))
+            if isinstance(error, Exception):
+                if self._is_intended(error) or self._is_of_arguments(error, method, values):
+                    method.answers.add(type(error))
+                else:
+                    kind = method.lacks if _asks(values, error) else method.mistakes
+                    kind.add(type(error))
 
     def _is_of_arguments(self, error: Exception, method: Method, values: list[Any]) -> bool:
         """Return True if a fresh object gives the same answer to these arguments: then no sequence is needed for it."""
@@ -574,9 +582,10 @@ class _ClassTrial:
         return type(again) is type(error)
 
     def _is_answer(self, error: Exception) -> bool:
+        return isinstance(error, LookupError | ValueError | StopIteration) or self._is_intended(error)
+
+    def _is_intended(self, error: Exception) -> bool:
         """Return True if an exception is an intended answer, such as one that the class raises itself."""
-        if isinstance(error, LookupError | ValueError | StopIteration):
-            return True
         if isinstance(error, TypeError | AttributeError) and self._guessed & set(re.findall(r"'(\w+)'", said(error))):
             return True  # it names the type of an argument that may be of the wrong kind
         if type(error).__module__.partition(".")[0] == self._package:
@@ -603,7 +612,7 @@ class _ClassTrial:
         )
 
     def _tried(self, method: Method) -> TriedMethod:
-        answers = method.answers | self._said_to_raise(method)
+        answers = method.answers | (method.lacks - method.mistakes) | self._said_to_raise(method)
         if any(each.is_guessed for each in method.parameters):
             # What the class stores may fail in a later call: without a type for it, this is not a finding.
             answers |= {TypeError, AttributeError}
@@ -645,7 +654,9 @@ class _ClassTrial:
         names |= set(re.findall(r"\w+Error\b", function.__doc__ or ""))
         known = {**vars(builtins), **getattr(function, "__globals__", {})}
         found = [known.get(name) for name in names]
-        return {each for each in found if isinstance(each, type) and issubclass(each, Exception)}
+        # An assertion is a check of the class's own, not an answer.
+        kinds = (each for each in found if isinstance(each, type) and issubclass(each, Exception))
+        return {each for each in kinds if not issubclass(each, AssertionError)}
 
     def _protocol(self) -> dict[str, bool]:
         """Return which claims that many objects fulfil hold for new ones of this class."""
@@ -671,6 +682,16 @@ class _ClassTrial:
                 except BaseException as error:  # noqa: BLE001 - a method of the class under trial
                     found[name] &= isinstance(error, Exception) and not self._is_answer(error)
         return found
+
+
+def _asks(values: Sequence[Any], error: Exception) -> bool:
+    """Return True if a call with these values may have asked for what a container of the object lacks."""
+    if type(error) is KeyError:
+        try:
+            return any(str(value).casefold() in (str(key).casefold() for key in error.args) for value in values)
+        except BaseException:  # noqa: BLE001 - a method of a class of the program
+            return True
+    return bool(values) and isinstance(error, LookupError | ValueError | StopIteration)
 
 
 def _try_class(path: str, seconds: float, file_seconds: float) -> ClassTry:

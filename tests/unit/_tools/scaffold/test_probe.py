@@ -105,6 +105,57 @@ VAULT = '''
         def __or__(self, value, /):
             return dict.__or__(self, value)
 
+    class Recent:
+        """Keeps two entries. Mistake: what was forgotten is still in the order."""
+
+        def __init__(self):
+            self.entries, self.order = {}, []
+
+        def put(self, key: str, value: int) -> None:
+            if key in self.entries:
+                self.order.remove(key)
+            elif len(self.entries) > 1:
+                del self.entries[self.order.pop(0)]
+            self.entries[key] = value
+            self.order.append(key)
+
+        def forget(self, key: str) -> None:
+            del self.entries[key]
+
+    class Pool:
+        """Mistake: what is released twice is free twice."""
+
+        def __init__(self):
+            self.free, self.used = [1, 2], set()
+
+        def acquire(self) -> None:
+            if not self.free:
+                raise RuntimeError("all are in use")
+            number = self.free.pop()
+            if number in self.used:
+                raise AssertionError("in use")
+            self.used.add(number)
+
+        def release(self, number: int) -> None:
+            self.free.append(number)
+
+    class Days:
+        """Mistake: a day may be left without an event."""
+
+        def __init__(self):
+            self.days = {}
+
+        def add(self, day: int, event: str) -> None:
+            self.days.setdefault(day, []).append(event)
+
+        def move(self, day: int, other: int) -> None:
+            if day in self.days and other != day:
+                self.days.setdefault(other, []).extend(self.days[day])
+                self.days[day].clear()
+
+        def first(self) -> str | None:
+            return self.days[min(self.days)][0] if self.days else None
+
     class Table:
         def __init__(self, place: str = ":memory:"):
             self.rows = sqlite3.connect(place)
@@ -143,7 +194,7 @@ def tried(tmp_path_factory: pytest.TempPathFactory) -> dict[str, ClassTry]:
     folder = tmp_path_factory.mktemp("project")
     (folder / "vault.py").write_text(dedent(VAULT))
     (folder / "precious").write_text("x")
-    names = ("Vault", "Chain", "Needs", "Table", "Spans", "Purse", "Notes")
+    names = ("Vault", "Chain", "Needs", "Table", "Spans", "Purse", "Notes", "Recent", "Pool", "Days")
     found = try_classes([*(f"vault:{name}" for name in names), "no_module:X"], [folder], seconds=60)
     assert (folder / "precious").exists()
     assert sorted(path.name for path in folder.iterdir()) == ["precious", "vault.py"]
@@ -179,6 +230,21 @@ def test_a_class_is_tried(tried: dict[str, ClassTry]) -> None:
     assert (table.reason, [each.name for each in table.methods if each.ends]) == ("", ["close"])
     assert [each.left_out for each in table.methods if each.left_out] == ["opens a database"]
     assert tried["no_module:X"].reason == "it imports `no_module`, which is not installed"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "answers"),
+    [
+        ("Recent", {"put": [], "forget": [":KeyError"]}),
+        ("Pool", {"acquire": [":RuntimeError"], "release": []}),
+        ("Days", {"add": [], "move": [], "first": []}),
+    ],
+)
+def test_what_no_call_asked_for_is_a_mistake(
+    tried: dict[str, ClassTry], name: str, answers: dict[str, list[str]]
+) -> None:
+    assert {each.name: each.answers for each in tried[f"vault:{name}"].methods} == answers
 
 
 @pytest.mark.slow
