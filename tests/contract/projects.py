@@ -118,19 +118,6 @@ def explore(machine: Any, *, runs: int, steps: int = 20, shrink: bool = True, **
     return result
 
 
-def kinds(result: ExplorationResult) -> list[str]:
-    """The type of each reported failure, sorted."""
-    return sorted(type(failure.error).__name__ for failure in result.failures)
-
-
-def reloaded(trace: Trace | None, folder: Path) -> Trace:
-    """The trace as it comes back from a file."""
-    assert trace is not None
-    path = folder / "trace.json"
-    trace.save(path)
-    return Trace.load(path)
-
-
 def step_names(trace: Trace | None) -> list[str]:
     """The names of the steps that do something."""
     assert trace is not None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import pytest
 
@@ -138,66 +137,3 @@ def test_finding_15_paths_are_relative_to_the_folder_that_the_command_runs_in(pr
     labels: list[str] = []
     eval(suggestion.partition("add: ")[2], {"reachable": labels.append})
     assert labels == ["depot/optional.py:6: raise ValueError('say \"something\"')"]
-
-
-SHOP = {
-    "myapp/__init__.py": "",
-    "myapp/core.py": """
-        def work(number):
-            if number > 5:
-                return "much"
-            return "little"
-    """,
-    "myapplication/__init__.py": """
-        def other(number):
-            if number > 7:
-                raise AssertionError("no target")
-            return number
-    """,
-    "checks/__init__.py": "",
-    "checks/myapp_chaos.py": """
-        from hypothesis import strategies as st
-        from hypothesis.stateful import RuleBasedStateMachine, rule
-
-        import myapplication
-        from myapp import core
-
-        class ShopMachine(RuleBasedStateMachine):
-            @rule(number=st.integers(0, 7))
-            def work(self, number):
-                if number > 3:
-                    core.work(number)
-                else:
-                    core.work(-number)
-                myapplication.other(number)
-    """,
-    "measure.py": """
-        import json
-
-        from ordeal.explore import Explorer
-        from checks.myapp_chaos import ShopMachine
-
-        result = Explorer(ShopMachine, target_modules=["myapp"], seed=1, workers=1).run(max_runs=40, max_time=600)
-        files = sorted({gap["file"] for gap in result.coverage_gaps})
-        print(json.dumps([result.unique_edges, result.lines_total, result.lines_covered, files]))
-    """,
-}
-
-
-def measured_below(project: Project, folder: str) -> Any:
-    """What the measuring script of the project says when the project lies in that folder."""
-    place = Project(project.root / folder)
-    place.root.mkdir(parents=True)
-    place.write(SHOP)
-    done = place.python("measure.py")
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
-
-
-def test_finding_16_a_target_is_a_module_not_a_word_in_a_path(project: Project) -> None:
-    inside, outside = measured_below(project, "somewhere/myapp"), measured_below(project, "elsewhere")
-    assert inside == outside
-    edges, lines_total, lines_covered, files = inside
-    assert 2 <= edges <= 6, "an entry, two sides of a branch, three lines; nothing of the tests or of a longer name"
-    assert lines_covered <= lines_total <= 6
-    assert files == []

@@ -368,23 +368,6 @@ def test_what_a_rule_forks_ends_before_it_writes(raises: bool) -> None:
     assert read(Splitting, memory).run >= 30
 
 
-def test_a_journal_that_was_made_before_the_fork_must_be_owned() -> None:
-    memory = mmap.mmap(-1, BYTES)
-    journal = _native.Journal(memory)
-
-    def stranger(_memory: mmap.mmap) -> None:
-        journal.enter_teardown()
-
-    def owner(_memory: mmap.mmap) -> None:
-        journal.own()
-        journal.enter_teardown()
-
-    assert apart(stranger)[0] == 0
-    assert read(Depot, memory).stage == "idle"
-    assert apart(owner)[0] == ENDED
-    assert read(Depot, memory).stage == "teardown"
-
-
 # -- explorations that live -------------------------------------------------------------------------------------------
 
 

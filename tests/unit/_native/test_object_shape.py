@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import collections
 import copyreg
 import datetime
 import decimal
@@ -165,28 +164,6 @@ def test_what_is_more_than_such_a_value_is_copied() -> None:
     elsewhere = deep_copy(here, {})
     assert elsewhere == here
     assert elsewhere.tzinfo is not here.tzinfo
-
-
-@pytest.mark.parametrize("items", [[], [1, 2, 3], [1, [2], 3]])
-def test_queues_keep_their_length_and_order(items: list[Any]) -> None:
-    queue = collections.deque(items, maxlen=3)
-    copied = deep_copy(queue, {})
-    assert copied == queue
-    assert copied.maxlen == 3
-    assert all(new is not old for new, old in zip(copied, queue, strict=True) if isinstance(old, list))
-
-
-@pytest.mark.parametrize("value", [1, [1]])
-def test_ordered_dictionaries_keep_their_order(value: Any) -> None:
-    ordered = collections.OrderedDict(a=value, b=2, c=3)
-    ordered.move_to_end("a")
-    copied = deep_copy(ordered, {})
-    assert list(copied.items()) == list(ordered.items())
-    assert type(copied) is collections.OrderedDict
-    if isinstance(value, list):
-        assert copied["a"] is not value
-    copied.move_to_end("b")
-    assert list(ordered) == ["b", "c", "a"]
 
 
 class Connection:

@@ -94,17 +94,6 @@ def test_traceback_styles(project: Project, style: str) -> None:
     assert any("ordeal/_engine/execution/driver.py" in line for line in result.outlines) == (style == "native")
 
 
-def test_all_fixed(project: Project) -> None:
-    project.overdrawn()
-    project.closed()
-    project.fix_close()
-    project.fix_withdraw()
-    result = project.run("-q")
-    assert result.ret == pytest.ExitCode.OK
-    result.assert_outcomes(passed=3)
-    assert section(result, SECTION)[-1] == "  2 seeds fixed; ordeal seeds --prune-fixed removes them"
-
-
 def test_seed_that_fails_differently(project: Project) -> None:
     name = project.overdrawn()
     project.edit("bank.py", 'ValueError("balance negative")', 'TypeError("no number")')

@@ -21,36 +21,7 @@ from ordeal.result.exploration import swarm_text
 from ordeal.result.failure import failure_id, replay_command
 from ordeal.result.parts import CodeLine, FailurePlace
 
-
-def make_trace(*names: str) -> Trace:
-    return Trace(1, 42, "tests.test_chaos:MyServiceChaos", steps=[TraceStep("rule", name) for name in names])
-
-
-def make_failure(error: BaseException, *steps: str, **changes: Any) -> Failure:
-    values: dict[str, Any] = {
-        "step": len(steps),
-        "run_id": 42,
-        "active_faults": [],
-        "struck": None,
-        "rule_log": list(steps),
-        "trace": make_trace(*steps),
-        "shrunk": True,
-    }
-    return Failure(error=error, **{**values, **changes})
-
-
-def make_result(*failures: Failure, **changes: Any) -> ExplorationResult:
-    values: dict[str, Any] = {
-        "test_class": "tests.test_chaos:MyServiceChaos",
-        "rng_seed": 42,
-        "total_runs": 58320,
-        "total_steps": 1482010,
-        "unique_edges": 47,
-        "checkpoints_saved": 31,
-        "duration_seconds": 300.0,
-        "failures": list(failures),
-    }
-    return ExplorationResult(**{**values, **changes})
+from ..samples.results import make_failure, make_result
 
 
 def report_lines(*results: ExplorationResult) -> list[str]:
@@ -318,8 +289,7 @@ class TestLayout:
     )
 
     def failure(self, **changes: Any) -> Failure:
-        trace = make_trace("go")
-        trace.test_class = "tests.test_bank:Bank"
+        trace = Trace(1, 42, "tests.test_bank:Bank", steps=[TraceStep("rule", "go")])
         own: dict[str, Any] = {"trace": trace, "bucket": "b", "trace_path": "t/fail-run-1.json", "place": self.PLACE}
         own["program"] = "state = Bank()\nstate.go()\nstate.adds_up()  # the invariant\nstate.teardown()"
         return structs.replace(make_failure(ValueError("no"), "go"), **own, **changes)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -47,6 +48,19 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp
     for name in set(sys.modules) - before:
         if str(getattr(sys.modules[name], "__file__", "")).startswith(str(tmp_path)):
             del sys.modules[name]
+
+
+def git(*arguments: str) -> str:
+    """What git says in the current folder."""
+    own = ["-c", "user.name=A", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false"]
+    return subprocess.run(["git", *own, *arguments], check=True, capture_output=True, text=True).stdout
+
+
+def commit_all(message: str) -> None:
+    """Commit what lies in the current folder, to a repository that is made if need be."""
+    git("init", "--quiet")
+    git("add", ".")
+    git("commit", "--quiet", "-m", message)
 
 
 def edit(**settings: Any) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-from collections.abc import Callable
 from pathlib import Path
 from textwrap import dedent
 
@@ -12,7 +10,7 @@ import pytest
 from ordeal._base.trace_file import Trace
 from ordeal.explore import Explorer
 
-Run = Callable[..., tuple[int, str, str]]
+from .conftest import Run, commit_all, git
 
 MACHINE = """
     from ordeal import ChaosTest, rule
@@ -25,24 +23,16 @@ MACHINE = """
 """
 
 
-def git(*arguments: str) -> str:
-    options = ["-c", "user.name=A", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false"]
-    done = subprocess.run(["git", *options, *arguments], check=True, capture_output=True, text=True)
-    return done.stdout.strip()
-
-
 @pytest.fixture
 def trace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """A repository with five commits, of which the fourth brings the failure, and the trace of it."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
-    git("init", "--quiet")
     for number in range(5):
         Path("bisected_machine.py").write_text(dedent(MACHINE).replace("program", "bisected_program"))
         body = "raise ValueError('x')" if number >= 3 else "pass" if number else "return ("
         Path("bisected_program.py").write_text(f"def go():\n    {body}\n# {number}\n")
-        git("add", ".")
-        git("commit", "--quiet", "-m", f"number {number}")
+        commit_all(f"number {number}")
     namespace: dict[str, type] = {}
     exec("from bisected_machine import Machine", namespace)
     (failure,) = Explorer(namespace["Machine"]).run(max_runs=1).failures
@@ -57,7 +47,7 @@ def test_the_commit_is_found_and_nothing_else_changes(run: Run, trace: str) -> N
     code, out, err = run("bisect", trace, "--good", "HEAD~3")
     assert (code, out.split()[-2:]) == (0, ["number", "3"]), err
     assert Path("bisected_program.py").read_text() == "# changed, and not committed\n"
-    assert git("worktree", "list").count("\n") == 0
+    assert git("worktree", "list").count("\n") == 1
     assert not Path(".git/BISECT_LOG").exists()
     code, out, err = run("bisect", trace, "--good", "HEAD~1")
     assert (code, out) == (2, "")

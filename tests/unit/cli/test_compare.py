@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 from textwrap import dedent
 
 import pytest
 
-Run = Callable[..., tuple[int, str, str]]
+from .conftest import Run, commit_all, git
 
 MACHINE = """
     from ordeal import ChaosTest, rule
@@ -24,11 +23,6 @@ MACHINE = """
 """
 
 
-def git(*arguments: str) -> str:
-    options = ["-c", "user.name=A", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false"]
-    return subprocess.run(["git", *options, *arguments], check=True, capture_output=True, text=True).stdout
-
-
 @pytest.fixture(autouse=True)
 def _project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A repository whose first commit has the program in `src`, and no machine yet."""
@@ -37,9 +31,7 @@ def _project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         Path(folder).mkdir(parents=True)
         Path(folder, "__init__.py").touch()
     Path("src/app/core.py").write_text("def after(count):\n    return count + 1\n")
-    git("init", "--quiet")
-    git("add", ".")
-    git("commit", "--quiet", "-m", "first")
+    commit_all("first")
     Path("tests/helping.py").write_text("def start():\n    return 5\n")
     Path("tests/machine.py").write_text(dedent(MACHINE))
     Path("ordeal.toml").write_text('[[tests]]\nclass = "tests.machine:Machine"\n')

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from textwrap import dedent
 
 import pytest
 
-Run = Callable[..., tuple[int, str, str]]
+from .conftest import Run
 
 MACHINES = """
     from ordeal import ChaosTest, rule, invariant

@@ -20,8 +20,10 @@ from ordeal._base.trace_file import Trace, TraceFailure, TraceStep
 from ordeal._engine.seed_corpus.corpus import SeedCorpus
 from ordeal.config.options import ExplorationOptions
 from ordeal.errors import MachineError, TargetError
-from ordeal.result import ExplorationResult, Failure, Note, NoteKind, ProgressSnapshot, SeedOutcome, SeedStatus
+from ordeal.result import ExplorationResult, Note, NoteKind, ProgressSnapshot, SeedOutcome, SeedStatus
 
+from ..samples import results as samples
+from ..samples.results import make_failure
 from .conftest import Run, ScriptedExplorer, wrong_value
 
 MACHINES = """
@@ -47,14 +49,14 @@ OPTIONS = (
 WORKERS = "1 worker" if os.cpu_count() == 1 else f"{os.cpu_count()} workers"
 FIRST = f"ordeal {__version__}: 1 class, {WORKERS}, 60 s and then shrinking, random seed 42\n"
 HEADER = f"{FIRST}Exploring machines:Account...\n"
-CLOSING = "No findings in 1 class, 40 runs in 1.9 s, exit code 0\n"
-CLOSING_OF_ONE = "1 finding in 1 class, 40 runs in 1.9 s, exit code 1\n"
+CLOSING = "No findings in 1 class, 58,320 runs in 300.0 s, exit code 0\n"
+CLOSING_OF_ONE = "1 finding in 1 class, 58,320 runs in 300.0 s, exit code 1\n"
 CLEAN_REPORT = """
 --- Ordeal Exploration Report ---
 
   machines:Account
-    40 runs, 961 steps, 1.9s
-    58 edges, 24 checkpoints
+    58320 runs, 1482010 steps, 300.0s
+    47 edges, 31 checkpoints
     No failures.
 """
 
@@ -78,29 +80,9 @@ def make_trace(run_id: int, test_class: str = "machines:Account", *, failed: boo
 
 def make_result(*run_ids: int, test_class: str = "machines:Account", **changes: Any) -> ExplorationResult:
     failures = [
-        Failure(
-            error=ValueError("bad"),
-            step=1,
-            run_id=run_id,
-            active_faults=[],
-            rule_log=["go"],
-            trace=make_trace(run_id, test_class),
-            shrunk=True,
-        )
-        for run_id in run_ids
+        make_failure(ValueError("bad"), "go", run_id=run_id, trace=make_trace(run_id, test_class)) for run_id in run_ids
     ]
-    values: dict[str, Any] = {
-        "test_class": test_class,
-        "rng_seed": 42,
-        "total_runs": 40,
-        "total_steps": 961,
-        "unique_edges": 58,
-        "checkpoints_saved": 24,
-        "duration_seconds": 1.9,
-        "failures": failures,
-        "stopped_reason": "max_runs",
-    }
-    return ExplorationResult(**{**values, **changes})
+    return samples.make_result(*failures, **{"test_class": test_class, "stopped_reason": "max_runs"} | changes)
 
 
 class TestFindings:
@@ -303,7 +285,7 @@ class TestJson:
         settings(f'{ACCOUNT}[report]\nformat = "{kind}"\noutput = "out/report.json"\n')
         explorer.outcomes = [make_result()]
         assert run("explore") == (0, shown, f"{HEADER}Report saved: out/report.json\n{CLOSING}")
-        assert json.loads(Path("out/report.json").read_text())["results"][0]["total_runs"] == 40
+        assert json.loads(Path("out/report.json").read_text())["results"][0]["total_runs"] == 58320
         assert [path.name for path in Path("out").iterdir()] == ["report.json"]
 
     def test_is_json_also_when_nothing_could_be_explored(self, run: Run, explorer: ScriptedExplorer) -> None:
@@ -353,7 +335,7 @@ class TestUnexplored:
         code, out, err = run("explore")
         assert code == 2
         assert "1 FAILURE:" in out
-        assert err.endswith("Exploring machines:Ledger...\n1 finding in 1 class, 40 runs in 1.9 s, exit code 2\n")
+        assert err.endswith("Exploring machines:Ledger...\n1 finding in 1 class, 58,320 runs in 300.0 s, exit code 2\n")
 
 
 class TestUnwritable:
@@ -404,7 +386,7 @@ class TestInterrupt:
         assert (code, out) == (130, CLEAN_REPORT)
         assert err.endswith(
             "interrupted: the report shows what was found so far\n"
-            "No findings in 1 class, 40 runs in 1.9 s, exit code 130\n"
+            "No findings in 1 class, 58,320 runs in 300.0 s, exit code 130\n"
         )
 
     def test_termination_is_an_interrupt_and_only_while_exploring(self, run: Run, explorer: ScriptedExplorer) -> None:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import time
-from collections.abc import Callable
 from pathlib import Path
 from textwrap import dedent
 from typing import Any
@@ -14,7 +12,7 @@ import pytest
 
 from ordeal.explore import Explorer
 
-Run = Callable[..., tuple[int, str, str]]
+from .conftest import Run, commit_all, git
 
 MACHINES = """
     from ordeal import ChaosTest, rule
@@ -58,11 +56,6 @@ ONCE = """
 """
 
 
-def git(*arguments: str) -> None:
-    options = ["-c", "user.name=A", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false"]
-    subprocess.run(["git", *options, *arguments], check=True, capture_output=True)
-
-
 @pytest.fixture(autouse=True)
 def _project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A repository with one commit: two machines, of which one imports the program."""
@@ -73,9 +66,7 @@ def _project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("gated_program.py").write_text(RIGHT)
     Path("ordeal.toml").write_text(SETTINGS)
     Path(".gitignore").write_text(".ordeal\n__pycache__\n")
-    git("init", "--quiet")
-    git("add", ".")
-    git("commit", "--quiet", "-m", "first")
+    commit_all("first")
 
 
 def status_of(run: Run, *arguments: str) -> tuple[int, dict[str, tuple[str, str]]]:
@@ -132,8 +123,7 @@ def test_a_rule_that_never_ran_stops_the_merge(run: Run) -> None:
 def test_mutants_of_changed_lines_that_no_test_notices_stop_the_merge(run: Run) -> None:
     Path("test_program.py").write_text("from gated_program import pay\n\ndef test_it():\n    pay(0)\n")
     Path("ordeal.toml").write_text(f'{SETTINGS}[mutations]\ntargets = ["gated_program.py"]\n')
-    git("add", ".")
-    git("commit", "--quiet", "-m", "second")
+    commit_all("second")
     code, checks = status_of(run, "--changed", "HEAD", "--mutate")
     assert (code, checks["mutants"]) == (0, ("passed", "no mutants in the lines that changed"))
     Path("gated_program.py").write_text(RIGHT.replace("+ 1", "+ 2"))
@@ -218,14 +208,11 @@ def test_an_edit_in_a_submodule_is_a_change(
     vendor = tmp_path_factory.mktemp("vendor")
     monkeypatch.chdir(vendor)
     Path("inner.py").write_text(RIGHT)
-    git("init", "--quiet")
-    git("add", ".")
-    git("commit", "--quiet", "-m", "inner")
+    commit_all("inner")
     monkeypatch.chdir(here)
     git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", vendor.as_uri(), "vendored")
     Path("gated_program.py").write_text("from vendored.inner import pay\n")
-    git("add", ".")
-    git("commit", "--quiet", "-m", "with a submodule")
+    commit_all("with a submodule")
     asked = list[str]()
 
     def answer(order: list[str], _seconds: float) -> dict[str, Any]:

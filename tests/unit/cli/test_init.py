@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from textwrap import dedent
 
 import pytest
 
-Run = Callable[..., tuple[int, str, str]]
+from .conftest import Run
 
 CART = """
     class Cart:
@@ -64,7 +63,6 @@ def test_a_package_gets_a_machine_that_has_run(run: Run) -> None:
     assert "error: tests/test_ordeal_cart.py is already there" in err
 
 
-@pytest.mark.slow
 @pytest.mark.slow
 def test_the_gate_passes_what_init_has_written(run: Run) -> None:
     Path("src/shop/__init__.py").write_text(dedent(CART).partition("    def share")[0])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,8 +13,7 @@ from ordeal import __version__, cli
 from ordeal._base.trace_file import Trace, TraceFailure, TraceStep
 
 from ..samples.mistakes import MISTAKES, RIGHT, Mistake
-
-Run = Callable[..., tuple[int, str, str]]
+from .conftest import Run
 
 HELP = """\
 Usage: ordeal [OPTIONS] [COMMAND] [ARGS]...

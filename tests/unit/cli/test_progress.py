@@ -21,13 +21,6 @@ def said(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return texts
 
 
-def test_the_first_is_shown_and_the_next_two_seconds_later(said: list[str]) -> None:
-    line = ProgressLine()
-    for elapsed in (0.1, 1.0, 2.05, 2.1, 4.0, 4.2):
-        line(at(elapsed, runs=int(10 * elapsed)))
-    assert [text.split()[1] for text in said] == ["runs=1", "runs=21", "runs=42"]
-
-
 def test_a_wait_for_a_hang_is_told_at_once(said: list[str]) -> None:
     line = ProgressLine()
     line(at(1.0))

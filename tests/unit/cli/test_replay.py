@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import importlib
 import io
 import json
 import pdb
-import struct
 from dataclasses import replace
 from pathlib import Path
 from textwrap import dedent
@@ -224,34 +222,10 @@ def test_json_holds_the_outcome(run: Run, trace: Trace) -> None:
     assert document["necessary_faults"] == {"heat": True}
 
 
-def write_bad_files() -> None:
-    """Files that are no trace, or none that can be replayed here."""
-    good = Trace(1, 42, "elsewhere:Machine").to_json()
-    files = {
-        "truncated.json": good[:-40],
-        "edited.json": good.replace(b"42", b"43"),
-        "later.json": good.replace(b'"version": 1', b'"version": 2'),
-        "binary.json": b"\xff\xfe\x00\x01",
-        "deep.json": b"[" * 1_000_000,
-        "long.json": b'{"steps": [' + b"0," * 10_000_000 + b"0]}",
-        "hostile.json.zst": struct.pack("<IBQ", 0xFD2FB528, 0b11100000, 2**62),
-        "half.json.gz": gzip.compress(good)[:-20],
-    }
-    for name, data in files.items():
-        Path(name).write_bytes(data)
-
-
 @pytest.mark.parametrize(
     ("arguments", "error", "hint"),
     [
         (["truncated.json"], "truncated.json is not JSON that can be read: ", "name a trace"),
-        (["edited.json"], "edited.json is damaged: its checksum does not fit its content", "name a trace"),
-        (["later.json"], "later.json has version 2; this ordeal reads version 1", "read it with the ordeal that wrote"),
-        (["binary.json"], "binary.json is not UTF-8: ", "name a trace"),
-        (["deep.json"], "deep.json nests lists or objects too deeply", "name a trace"),
-        (["long.json"], "long.json holds 10000002 values; at most 4000000 are read", "name a trace"),
-        (["hostile.json.zst"], "cannot read trace hostile.json.zst: ", "name a trace"),
-        (["half.json.gz"], "cannot read trace half.json.gz: the gzip file is cut off", "name a trace"),
         (["gone.json"], "cannot read trace gone.json: No such file or directory", "name a file of the traces"),
         (["machines.py"], "machines.py is not JSON", "name a trace"),
         ([], "no failure is saved here", "`ordeal explore` saves those that it finds"),
@@ -263,7 +237,7 @@ def write_bad_files() -> None:
     ],
 )
 def test_wrong_use(run: Run, arguments: list[str], error: str, hint: str | None) -> None:
-    write_bad_files()
+    Path("truncated.json").write_bytes(Trace(1, 42, "elsewhere:Machine").to_json()[:-40])
     code, out, err = run("replay", *arguments)
     assert (code, out) == (2, "")
     assert err.startswith(f"error: {error}")

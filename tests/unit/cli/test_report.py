@@ -10,8 +10,9 @@ import pytest
 
 from ordeal._engine.runs.writer import RunWriter
 from ordeal._report.exploration import json_document
-from ordeal.result import ExplorationResult, Failure
+from ordeal.result import Failure
 
+from ..samples.results import make_failure, make_result
 from .conftest import Run
 
 CLASS = "tests.test_shop:Shop"
@@ -19,22 +20,11 @@ CLASS = "tests.test_shop:Shop"
 
 def report_of(*failures: Failure) -> str:
     """The JSON report of a short search."""
-    result = ExplorationResult(
-        test_class=CLASS,
-        rng_seed=42,
-        total_runs=10,
-        total_steps=50,
-        unique_edges=7,
-        checkpoints_saved=0,
-        duration_seconds=1.0,
-        failures=list(failures),
-    )
-    return json.dumps(json_document([result], {"seed": 42}))
+    return json.dumps(json_document([make_result(*failures, test_class=CLASS)], {"seed": 42}))
 
 
 def failure() -> Failure:
-    """A failure without a trace."""
-    return Failure(error=AssertionError("it broke"), step=1, run_id=3, active_faults=[], rule_log=["go"], bucket="b")
+    return make_failure(AssertionError("it broke"), "go", trace=None, bucket="b")
 
 
 @pytest.fixture

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
-import os
 import signal
-import sys
 from pathlib import Path
 from textwrap import dedent
 from typing import Any
@@ -210,36 +208,6 @@ class TestPruning:
 
 
 class TestContainment:
-    def test_seeds_that_leave_or_end_the_program_do_not_stop_the_others(
-        self, run: Run, seed: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
-    ) -> None:
-        other = save("Cup", capsys)
-
-        class Leaving(ValueError):
-            def __init__(self, text: str) -> None:
-                os.chdir("/")
-                sys.exit(text)
-
-        edit(ERROR=Leaving)
-        code, _, err = run("seeds")
-        assert code == 1
-        assert "— SystemExit: 1 broke it" in err
-        assert f"  REGRESSION  {other.name}" in err
-        assert Path.cwd() == tmp_path
-
-    def test_folders_pipes_loops_and_odd_names_among_the_seeds(self, run: Run, seed: Path) -> None:
-        folder = seed.parent
-        (folder / "seed-folder.json").mkdir()
-        os.mkfifo(folder / "seed-pipe.json")
-        (folder / "seed-loop.json").symlink_to("seed-loop.json")
-        (folder.parent / "Loop").symlink_to("Loop")
-        Path(os.fsdecode(os.fsencode(folder) + b"/seed-\xff.json")).write_text("{")
-        code, _, err = run("seeds")
-        assert code == 1
-        assert err.count("  corrupt     ") == 5
-        assert "  corrupt     seed-\\udcff.json — " in err
-        assert f"  REGRESSION  {seed.name}" in err
-
     def test_ctrl_c(self, run: Run, seed: Path) -> None:
         def interrupt(_: str) -> None:
             signal.raise_signal(signal.SIGINT)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import errno
 import pickle
 import sqlite3
 import subprocess
@@ -246,7 +247,7 @@ ROWS = [
         lambda: connection_reset(T),
         f"connection_reset({T})",
         returns(7),
-        lambda found: found.startswith("ConnectionResetError: [Errno "),
+        error(f"ConnectionResetError: [Errno {errno.ECONNRESET}] Connection reset by peer: {T}"),
     ),
     Row(
         lambda: dns_failure(T),

@@ -8,32 +8,8 @@ from typing import Any
 
 import pytest
 
-from ordeal.result import ExplorationResult, Failure
-
-
-def make_failure(**changes: Any) -> Failure:
-    values: dict[str, Any] = {
-        "error": ValueError("balance negative"),
-        "step": 5,
-        "run_id": 3,
-        "active_faults": ["timeout(api.call, 30.0s)", "disk_full", "rate_limit"],
-        "rule_log": ["call_api", "write_data", "call_api"],
-        "shrunk": True,
-    }
-    return Failure(**{**values, **changes})
-
-
-def make_result(**changes: Any) -> ExplorationResult:
-    values: dict[str, Any] = {
-        "test_class": "tests.test_chaos:MyServiceChaos",
-        "rng_seed": 42,
-        "total_runs": 200,
-        "total_steps": 5130,
-        "unique_edges": 47,
-        "checkpoints_saved": 31,
-        "duration_seconds": 12.34,
-    }
-    return ExplorationResult(**{**values, **changes})
+from ..samples.results import make_result
+from .test_failure import make_failure
 
 
 def gap(line: int = 42, code: str = "if response.status >= 500:") -> dict[str, Any]:
@@ -43,7 +19,7 @@ def gap(line: int = 42, code: str = "if response.status >= 500:") -> dict[str, A
 class TestSummary:
     def test_without_failures(self) -> None:
         assert make_result().summary() == (
-            "Exploration: 200 runs, 5130 steps, 12.3s\n"
+            "Exploration: 58320 runs, 1482010 steps, 300.0s\n"
             "Coverage: 47 edges, 31 checkpoints\n"
             "No failures found.\n"
             "Stopped: time"
@@ -62,7 +38,7 @@ class TestSummary:
             stopped_reason="max_runs",
         )
         assert result.summary() == (
-            "Exploration: 200 runs, 5130 steps, 12.3s\n"
+            "Exploration: 58320 runs, 1482010 steps, 300.0s\n"
             "Coverage: 47 edges, 31 checkpoints\n"
             "Swarm: 12 configurations\n"
             "Failures found: 1\n"
@@ -72,7 +48,7 @@ class TestSummary:
             "    Seen: in 4 runs\n"
             "    Replay: ordeal replay traces/fail-run-3.json\n"
             "Line coverage: 45/60 (75%)\n"
-            "Not reached in 200 runs: 1 branch(es) in target modules\n"
+            "Not reached in 58320 runs: 1 branch(es) in target modules\n"
             "  myapp/api.py:42 if response.status >= 500:\n"
             '    add: reachable("myapp/api.py:42: if response.status >= 500:")\n'
             "Rejected: 1 run\n"
@@ -89,12 +65,12 @@ class TestSummary:
     def test_shows_five_gaps_and_counts_the_rest(self) -> None:
         text = make_result(coverage_gaps=[gap(line) for line in range(1, 9)]).summary()
         assert text.count("    add: ") == 5
-        assert "Not reached in 200 runs: 8 branch(es) in target modules" in text
+        assert "Not reached in 58320 runs: 8 branch(es) in target modules" in text
         assert "  ... and 3 more\n" in text
 
     def test_figures_of_one(self) -> None:
         text = make_result(total_runs=1, total_steps=1, unique_edges=1, checkpoints_saved=1).summary()
-        assert text.startswith("Exploration: 1 run, 1 step, 12.3s\nCoverage: 1 edge, 1 checkpoint\n")
+        assert text.startswith("Exploration: 1 run, 1 step, 300.0s\nCoverage: 1 edge, 1 checkpoint\n")
 
 
 class TestSuggestions:
@@ -106,7 +82,7 @@ class TestSuggestions:
                 "code": "if response.status >= 500:",
                 "suggestion": 'reachable("myapp/api.py:42: if response.status >= 500:")',
                 "confidence": "not_reached",
-                "runs": 200,
+                "runs": 58320,
             }
         ]
 
@@ -150,7 +126,7 @@ class TestAdvice:
 
     def test_its_repr_is_short(self) -> None:
         assert repr(make_result(test_class="a.b:Bank", failures=[make_failure()])) == (
-            "<ExplorationResult Bank: 1 finding, 200 runs, 47 edges>"
+            "<ExplorationResult Bank: 1 finding, 58320 runs, 47 edges>"
         )
         assert (
             repr(make_failure(bucket="b")) == f"<Failure {make_failure(bucket='b').id}: ValueError: balance negative>"

@@ -102,14 +102,6 @@ def test_what_no_run_has_written_is_refused_and_replaced(path: Path, document: A
     assert list(hits(path)) == ["a"]
 
 
-@pytest.mark.parametrize("data", [b"", b"\xff", b"[" * 100_000, b'{"a": 1, "a": 2}', b"1" * 5000])
-def test_what_is_no_json_is_refused(path: Path, data: bytes) -> None:
-    path.parent.mkdir()
-    path.write_bytes(data)
-    with pytest.raises(PropertyError):
-        load_reached(path)
-
-
 def test_a_file_that_is_too_large_is_not_read(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     add_reached(path, [result("a")])
     monkeypatch.setattr("ordeal._engine.properties.history.INPUT_BYTES_MAX", 10)

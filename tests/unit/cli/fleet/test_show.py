@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 from ordeal._engine.parallel.fleet.board import LAUNCHER, Board, member_key, text_of
 
-Run = Callable[..., tuple[int, str, str]]
+from ..conftest import Run
 
 
 def fleet_in(folder: Path, name: str = "night") -> str:

@@ -5,9 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -20,7 +18,8 @@ from ordeal._tools.mutation.saved import save
 from ordeal._tools.mutation.source import Source
 from ordeal._tools.mutation.verdicts import Verdict
 
-Run = Callable[..., tuple[int, str, str]]
+from ..conftest import Run, commit_all, git
+
 TEXT = "def allowed(age):\n    return age >= 18\n"
 
 
@@ -33,10 +32,6 @@ def ids(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     verdicts = [Verdict(mutant, word, "", 1) for mutant, word in zip(mutants, words, strict=True)]  # type: ignore[arg-type]
     save(tmp_path, "key", Judgement(verdicts, 1, ["test_it"]))
     return [mutant.id for mutant in mutants]
-
-
-def git(*words: str) -> None:
-    subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@b", *words], check=True, capture_output=True)
 
 
 def test_one_is_shown_by_the_beginning_of_its_id(run: Run, ids: list[str]) -> None:
@@ -79,9 +74,7 @@ def test_nothing_is_applied_but_a_mutant_of_this_project(
     victim.write_text("x = 1\n")
     Path("link.py").symlink_to(victim)
     os.mkfifo("pipe.py")
-    git("init", "-q")
-    git("add", "shop.py")
-    git("commit", "-qm", "first")
+    commit_all("first")
     record = Path(".ordeal/mutate/last.json")
     kept = json.loads(record.read_bytes())
     kept["kept"][1]["verdict"]["mutant"].update(harm)

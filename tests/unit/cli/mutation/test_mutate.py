@@ -8,7 +8,6 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -20,7 +19,7 @@ from ordeal._tools.mutation.source import Source
 from ordeal._tools.mutation.verdicts import Verdict
 from ordeal.cli.mutation.mutate import MutationProgress
 
-Run = Callable[..., tuple[int, str, str]]
+from ..conftest import Run
 
 
 @pytest.fixture(autouse=True)

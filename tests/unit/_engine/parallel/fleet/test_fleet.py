@@ -15,7 +15,9 @@ from ordeal._engine.parallel.fleet.board import Board, member_key
 from ordeal._engine.parallel.fleet.fleet import FleetOutcome, RunningFleet, fleet_result
 from ordeal._engine.parallel.fleet.launcher import FleetError, Launcher
 from ordeal._engine.parallel.fleet.plan import FleetPlan
-from ordeal.result import ExplorationResult, FaultUse, SeedOutcome, SeedStatus
+from ordeal.result import FaultUse, SeedOutcome, SeedStatus
+
+from ....samples.results import make_result
 
 
 class Scripted(Launcher):
@@ -203,14 +205,7 @@ def test_a_second_interruption_waits_for_nothing(tmp_path: Path) -> None:
 
 def test_figures_are_those_of_the_members() -> None:
     idle = FaultUse("timeout(pay)", runs=1, calls=0, hits=0)
-    here = ExplorationResult(
-        test_class="m:A",
-        rng_seed=42,
-        total_runs=1,
-        total_steps=2,
-        unique_edges=3,
-        checkpoints_saved=0,
-        duration_seconds=0.1,
+    here = make_result(
         missed_lines={"m.py": [1]},
         stopped_reason="max_runs",
         faults=[idle],
