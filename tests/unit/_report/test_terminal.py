@@ -14,7 +14,7 @@ from ordeal._report.terminal import terminal_report
 from ordeal.result import Failure
 from ordeal.result.parts import CodeLine, FailurePlace
 
-from .test_exploration import make_failure, make_result
+from ..samples.results import make_failure, make_result
 
 PLACE = FailurePlace("rule", "add", CodeLine("shop.py", 9, "Shop.add", "assert self.total < 40"))
 ASSERTED = ("assert 40 < 40", " +  where 40 = self.total")
