@@ -1,9 +1,7 @@
 // Toy machines whose planted bugs a session must find within a stated number of runs, whatever the seed.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cstdint>
-#include <optional>
 #include <vector>
 
 #include "search/classic.h"

@@ -164,18 +164,6 @@ def test_what_was_recorded_replays_whatever_the_probability_is(probability: floa
     assert [outcome.status.value for outcome in again.seed_replays] == ["reproduced"]
 
 
-@pytest.mark.parametrize("probability", [-0.1, 1.1, "1", True, float("nan")])
-def test_the_explorer_refuses_what_is_no_probability(probability: Any) -> None:
-    with pytest.raises(ConfigError, match="buggify_prob is"):
-        Explorer(Flaky, buggify_prob=probability)
-
-
-def test_a_resumed_exploration_notes_another_probability(tmp_path: Path) -> None:
-    Explorer(Flaky, buggify_prob=0.0).run(max_runs=5, save_state_to=tmp_path / "s")
-    result = Explorer(Flaky, buggify_prob=0.5).run(max_runs=6, shrink=False, resume_from=tmp_path / "s")
-    assert "buggify_prob is 0.5 since the resumed state was saved with 0.0." in result.notes
-
-
 @pytest.mark.usefixtures("undeclared")
 def test_auto_configure_switches_all_on() -> None:
     with tracker.recording():

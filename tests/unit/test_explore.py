@@ -31,63 +31,45 @@ class Quiet(RuleBasedStateMachine):
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("call", "options", "message"),
     [
-        ({"seed": "1"}, "seed is '1'; it must be a whole number"),
-        ({"seed": True}, "seed is True; it must be a whole number"),
-        ({"seed": -1}, "seed is -1; it must be a "),
-        ({"workers": 1.0}, "workers is 1.0; it must be a whole number"),
-        ({"workers": -1}, "workers is -1; it must be a "),
-        ({"max_checkpoints": -1}, "max_checkpoints is -1; it must be a "),
-        ({"max_memory": -1}, "max_memory is -1; it must be a "),
-        ({"checkpoint_prob": 1.5}, "checkpoint_prob is 1.5; it must be a "),
-        ({"fault_toggle_prob": "often"}, "fault_toggle_prob is 'often'; it must be a number"),
-        ({"fault_toggle_prob": math.nan}, "fault_toggle_prob is nan; it must be a number"),
-        ({"buggify_prob": None}, "buggify_prob is None; it must be a number"),
-        ({"rule_timeout": "long"}, "rule_timeout is 'long'; it must be a number"),
-        ({"checkpoint_strategy": "best"}, "checkpoint_strategy is 'best'; it must be one of energy, uniform, recent"),
-        ({"tuning": Tuning(value_reuse_prob=-0.1)}, "value_reuse_prob is -0.1; it must be a "),
-        ({"tuning": Tuning(seed_mutation_prob=2)}, "seed_mutation_prob is 2; it must be a "),
-        ({"on": Fleet("slurm", members=-1)}, "members is -1; it must be a "),
-        ({"on": "moon"}, "on is 'moon'; it must be `local:N`"),
+        ("made", {"seed": "1"}, "seed is '1'; it must be a whole number"),
+        ("made", {"seed": True}, "seed is True; it must be a whole number"),
+        ("made", {"seed": -1}, "seed is -1; it must be a "),
+        ("made", {"workers": 1.0}, "workers is 1.0; it must be a whole number"),
+        ("made", {"workers": -1}, "workers is -1; it must be a "),
+        ("made", {"max_checkpoints": -1}, "max_checkpoints is -1; it must be a "),
+        ("made", {"max_memory": -1}, "max_memory is -1; it must be a "),
+        ("made", {"checkpoint_prob": 1.5}, "checkpoint_prob is 1.5; it must be a "),
+        ("made", {"fault_toggle_prob": "often"}, "fault_toggle_prob is 'often'; it must be a number"),
+        ("made", {"fault_toggle_prob": math.nan}, "fault_toggle_prob is nan; it must be a number"),
+        ("made", {"buggify_prob": None}, "buggify_prob is None; it must be a number"),
+        ("made", {"rule_timeout": "long"}, "rule_timeout is 'long'; it must be a number"),
+        (
+            "made",
+            {"checkpoint_strategy": "best"},
+            "checkpoint_strategy is 'best'; it must be one of energy, uniform, recent",
+        ),
+        ("made", {"tuning": Tuning(value_reuse_prob=-0.1)}, "value_reuse_prob is -0.1; it must be a "),
+        ("made", {"tuning": Tuning(seed_mutation_prob=2)}, "seed_mutation_prob is 2; it must be a "),
+        ("made", {"on": Fleet("slurm", members=-1)}, "members is -1; it must be a "),
+        ("made", {"on": "moon"}, "on is 'moon'; it must be `local:N`"),
+        ("run", {"max_runs": 0}, "max_runs is 0; it must be a "),
+        ("run", {"max_runs": 2.5}, "max_runs is 2.5; it must be a whole number"),
+        ("run", {"max_time": 0}, "max_time is 0; it must be a "),
+        ("run", {"max_time": math.nan}, "max_time is nan; it must be a number"),
+        ("run", {"steps_per_run": 0}, "steps_per_run is 0; it must be a "),
+        ("run", {"patience": -1}, "patience is -1; it must be a "),
+        ("run", {"max_shrink_time": -1}, "max_shrink_time is -1; it must be a "),
+        ("exhaustive", {"depth": 0}, "depth is 0; it must be a "),
+        ("exhaustive", {"limit": 0}, "limit is 0; it must be a "),
+        ("exhaustive", {"values": 0}, "values is 0; it must be a "),
+        ("exhaustive", {"depth": "3"}, "depth is '3'; it must be a whole number"),
     ],
 )
-def test_wrong_options_are_named_with_what_they_may_be(options: dict[str, Any], message: str) -> None:
+def test_wrong_options_are_named_with_what_they_may_be(call: str, options: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError) as caught:
-        Explorer(Quiet, **options)
-    assert caught.value.message.startswith(message)
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"max_runs": 0}, "max_runs is 0; it must be a "),
-        ({"max_runs": 2.5}, "max_runs is 2.5; it must be a whole number"),
-        ({"max_time": 0}, "max_time is 0; it must be a "),
-        ({"max_time": math.nan}, "max_time is nan; it must be a number"),
-        ({"steps_per_run": 0}, "steps_per_run is 0; it must be a "),
-        ({"patience": -1}, "patience is -1; it must be a "),
-        ({"max_shrink_time": -1}, "max_shrink_time is -1; it must be a "),
-    ],
-)
-def test_wrong_limits_of_a_run_are_named(options: dict[str, Any], message: str) -> None:
-    with pytest.raises(ConfigError) as caught:
-        Explorer(Quiet).run(**options)
-    assert caught.value.message.startswith(message)
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"depth": 0}, "depth is 0; it must be a "),
-        ({"limit": 0}, "limit is 0; it must be a "),
-        ({"values": 0}, "values is 0; it must be a "),
-        ({"depth": "3"}, "depth is '3'; it must be a whole number"),
-    ],
-)
-def test_wrong_scopes_are_named(options: dict[str, Any], message: str) -> None:
-    with pytest.raises(ConfigError) as caught:
-        Explorer(Quiet).exhaustive(**options)
+        Explorer(Quiet, **options) if call == "made" else getattr(Explorer(Quiet), call)(**options)
     assert caught.value.message.startswith(message)
 
 

@@ -1,18 +1,13 @@
 // How reals are drawn: bounds, what they reach, and golden values.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
 #include <cstdint>
 #include <limits>
-#include <map>
 #include <numeric>
-#include <optional>
 #include <set>
-#include <string>
-#include <utility>
 #include <vector>
 
 #include "chi_squared.h"

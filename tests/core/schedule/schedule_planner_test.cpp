@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
-#include <vector>
 
 namespace ordeal::ORDEAL_TEST_FILE {
 namespace {

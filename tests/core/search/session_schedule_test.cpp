@@ -5,10 +5,7 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
-#include <memory>
 #include <numeric>
-#include <optional>
-#include <vector>
 
 #include "core/base/check.h"
 #include "core/search/session.h"

@@ -6,8 +6,6 @@
 #include <cstdint>
 #include <functional>
 #include <set>
-#include <utility>
-#include <vector>
 
 #include "core/base/check.h"
 

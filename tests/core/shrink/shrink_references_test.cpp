@@ -3,11 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cstdint>
-#include <cstdlib>
-#include <numeric>
-#include <string>
 #include <vector>
 
 #include "failing_tapes.h"

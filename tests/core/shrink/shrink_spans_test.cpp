@@ -5,9 +5,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstdlib>
-#include <numeric>
-#include <string>
 #include <vector>
 
 #include "failing_tapes.h"

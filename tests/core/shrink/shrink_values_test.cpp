@@ -5,9 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstdlib>
 #include <numeric>
-#include <string>
 #include <vector>
 
 #include "failing_tapes.h"

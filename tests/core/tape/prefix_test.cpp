@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <string>
-#include <vector>
 
 #include "core/base/check.h"
 #include "core/base/rng.h"

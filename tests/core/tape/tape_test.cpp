@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <set>
 #include <string>
-#include <vector>
 
 #include "core/base/check.h"
 #include "core/base/rng.h"

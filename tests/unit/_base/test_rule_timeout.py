@@ -192,14 +192,3 @@ def test_a_copy_has_a_loop_of_its_own() -> None:
         assert copied.run(current_loop()) is not loop
         copied.close()
     rules.close()
-
-
-def test_a_coroutine_that_never_began_does_not_complain() -> None:
-    async def unused() -> None: ...
-
-    class NoLoop(RuleLoop):
-        def open(self) -> asyncio.Runner:
-            raise RuleTimeoutError
-
-    with pytest.raises(RuleTimeoutError):
-        NoLoop().run(unused())

@@ -187,9 +187,19 @@ def edited(edit: Callable[[dict[str, Any]], object], *, sign: bool = True) -> by
     return json.dumps(record).encode()
 
 
-def with_choice(choice: object) -> bytes:
-    """A file with one choice as given."""
-    return edited(lambda record: record["steps"][3].update(choices={"by": [choice]}))
+def having(**fields: object) -> bytes:
+    """A file with these fields as given."""
+    return edited(lambda record: record.update(fields))
+
+
+def with_step(**fields: object) -> bytes:
+    """A file with these fields of its last step as given."""
+    return edited(lambda record: record["steps"][3].update(fields))
+
+
+def with_failure(**fields: object) -> bytes:
+    """A file with these fields of its failure as given."""
+    return edited(lambda record: record["failure"].update(fields))
 
 
 def signed(record: dict[str, Any]) -> str:
@@ -214,68 +224,38 @@ def signed(record: dict[str, Any]) -> str:
         (b'{"run_id": ' + b"9" * 5_000 + b"}", "is not JSON"),
         (b'{"run_id": 1, "steps": [], "checksum": ""}', "missing required field `format`"),
         (b'{"format": "zip"}', "is not a trace of ordeal: its format is 'zip'"),
-        (edited(lambda record: record.update(version=2)), "version 2; this ordeal reads version 1"),
-        (edited(lambda record: record.update(version=True)), r"Expected `int \| null`, got `bool` - at `\$.version`"),
+        (having(version=2), "version 2; this ordeal reads version 1"),
+        (having(version=True), r"Expected `int \| null`, got `bool` - at `\$.version`"),
         (edited(lambda record: record.update(run_id=99), sign=False), "damaged: its checksum does not fit"),
         (edited(lambda record: record.pop("checksum"), sign=False), "damaged: its checksum does not fit"),
         (edited(lambda record: record.update(checksum=5), sign=False), r"Expected `str`, got `int` - at `\$.checksum`"),
-        (edited(lambda record: record.update(extra=1)), "contains unknown field `extra`"),
-        (edited(lambda record: record.update(run_id=2**64)), "field `run_id` is an integer of more than 64 bits"),
-        (edited(lambda record: record.update(run_id=math.nan)), r"Expected `int`, got `float` - at `\$.run_id`"),
-        (edited(lambda record: record.update(seed=math.inf)), r"Expected `int`, got `float` - at `\$.seed`"),
-        (edited(lambda record: record.update(python=3)), r"Expected `str`, got `int` - at `\$.python`"),
-        (edited(lambda record: record.update(targets=[])), r"Expected `object`, got `array` - at `\$.targets`"),
-        (edited(lambda record: record.update(targets={"shop": 1})), r"Expected `str`, got `int` - at `\$.targets\["),
-        (edited(lambda record: record.update(steps=[{}] * 100_001)), r"length <= 100000 - at `\$.steps`"),
+        (having(extra=1), "contains unknown field `extra`"),
+        (having(run_id=2**64), "field `run_id` is an integer of more than 64 bits"),
+        (having(run_id=math.nan), r"Expected `int`, got `float` - at `\$.run_id`"),
+        (having(seed=math.inf), r"Expected `int`, got `float` - at `\$.seed`"),
+        (having(python=3), r"Expected `str`, got `int` - at `\$.python`"),
+        (having(targets=[]), r"Expected `object`, got `array` - at `\$.targets`"),
+        (having(targets={"shop": 1}), r"Expected `str`, got `int` - at `\$.targets\["),
+        (having(steps=[{}] * 100_001), r"length <= 100000 - at `\$.steps`"),
         (edited(lambda record: record.pop("run_id")), "missing required field `run_id`"),
-        (edited(lambda record: record.update(seed="42")), r"Expected `int`, got `str` - at `\$.seed`"),
-        (
-            edited(lambda record: record.update(from_checkpoint="x")),
-            r"Expected `int \| null`, got `str` - at `\$.from_checkpoint`",
-        ),
-        (edited(lambda record: record.update(steps={})), r"Expected `array`, got `object` - at `\$.steps`"),
-        (edited(lambda record: record.update(steps=[1])), r"Expected `object`, got `int` - at `\$.steps\[0\]`"),
-        (edited(lambda record: record.update(program=[1])), r"Expected `str`, got `int` - at `\$.program\[0\]`"),
-        (edited(lambda record: record.update(failure=[])), r"Expected `object \| null`, got `array` - at `\$.failure`"),
-        (
-            edited(lambda record: record["failure"].update(step=None)),
-            r"Expected `int`, got `null` - at `\$.failure.step`",
-        ),
-        (
-            edited(lambda record: record.update(rule_timeout="30")),
-            r"Expected `float \| null`, got `str` - at `\$.rule_timeout`",
-        ),
-        (
-            edited(lambda record: record.update(rule_timeout=1e300)),
-            r"Expected `float` <= 1000000000.0 - at `\$.rule_timeout`",
-        ),
-        (
-            edited(lambda record: record.update(rule_timeout=2**60)),
-            r"Expected `float` <= 1000000000.0 - at `\$.rule_timeout`",
-        ),
-        (
-            edited(lambda record: record["steps"][3].update(name=1)),
-            r"Expected `str`, got `int` - at `\$.steps\[3\].name`",
-        ),
-        (
-            edited(lambda record: record["steps"][3].update(active_faults=[1])),
-            r"got `int` - at `\$.steps\[3\].active_faults\[0\]`",
-        ),
-        (edited(lambda record: record["steps"][3].update(kind="api_call")), r"'api_call' - at `\$.steps\[3\].kind`"),
-        (
-            edited(lambda record: record["steps"][3].update(extra=1)),
-            r"contains unknown field `extra` - at `\$.steps\[3\]`",
-        ),
-        (edited(lambda record: record["failure"].update(extra=1)), r"contains unknown field `extra` - at `\$.failure`"),
-        (
-            edited(lambda record: record["steps"][3].update(params={"by": 4})),
-            r"Expected `.*`, got `int` - at `\$.steps\[3\].params\[",
-        ),
-        (
-            edited(lambda record: record["steps"][3].update(choices={"by": 4})),
-            r"Expected `array`, got `int` - at `\$.steps\[3\].choices\[",
-        ),
-        *((with_choice(bad), "is not a choice") for bad in BAD_CHOICES),
+        (having(seed="42"), r"Expected `int`, got `str` - at `\$.seed`"),
+        (having(from_checkpoint="x"), r"Expected `int \| null`, got `str` - at `\$.from_checkpoint`"),
+        (having(steps={}), r"Expected `array`, got `object` - at `\$.steps`"),
+        (having(steps=[1]), r"Expected `object`, got `int` - at `\$.steps\[0\]`"),
+        (having(program=[1]), r"Expected `str`, got `int` - at `\$.program\[0\]`"),
+        (having(failure=[]), r"Expected `object \| null`, got `array` - at `\$.failure`"),
+        (with_failure(step=None), r"Expected `int`, got `null` - at `\$.failure.step`"),
+        (having(rule_timeout="30"), r"Expected `float \| null`, got `str` - at `\$.rule_timeout`"),
+        (having(rule_timeout=1e300), r"Expected `float` <= 1000000000.0 - at `\$.rule_timeout`"),
+        (having(rule_timeout=2**60), r"Expected `float` <= 1000000000.0 - at `\$.rule_timeout`"),
+        (with_step(name=1), r"Expected `str`, got `int` - at `\$.steps\[3\].name`"),
+        (with_step(active_faults=[1]), r"got `int` - at `\$.steps\[3\].active_faults\[0\]`"),
+        (with_step(kind="api_call"), r"'api_call' - at `\$.steps\[3\].kind`"),
+        (with_step(extra=1), r"contains unknown field `extra` - at `\$.steps\[3\]`"),
+        (with_failure(extra=1), r"contains unknown field `extra` - at `\$.failure`"),
+        (with_step(params={"by": 4}), r"Expected `.*`, got `int` - at `\$.steps\[3\].params\["),
+        (with_step(choices={"by": 4}), r"Expected `array`, got `int` - at `\$.steps\[3\].choices\["),
+        *((with_step(choices={"by": [bad]}), "is not a choice") for bad in BAD_CHOICES),
     ],
 )
 def test_a_bad_file_is_refused_by_file_and_field(data: bytes, message: str, tmp_path: Path) -> None:

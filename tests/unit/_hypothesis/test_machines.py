@@ -79,32 +79,22 @@ def test_hypothesis_draws_the_next_rule_from_what_it_is_given() -> None:
     assert repr(machine._rules_strategy) == "just('mine')"
 
 
-def test_an_argument_without_a_value_is_refused() -> None:
-    class Empty(RuleBasedStateMachine):
-        @rule(x=st.nothing())
+@pytest.mark.parametrize(
+    ("strategy", "message"),
+    [
+        (st.nothing(), r"can have no value: .*nothing\(\)"),
+        (st.deferred(lambda: nowhere), "has a strategy that raised NameError"),  # type: ignore[name-defined]  # noqa: F821
+        (st.integers(3, 1), r"has no valid strategy: .*min_value(.|\n)*hint: write another strategy in the `@rule\(x="),
+    ],
+    ids=["without a value", "raises what a program raises", "wrong"],
+)
+def test_an_argument_that_cannot_be_drawn_is_refused_with_the_reason(strategy: Any, message: str) -> None:
+    class Refused(RuleBasedStateMachine):
+        @rule(x=strategy)
         def act(self, x: int) -> None: ...
 
-    with pytest.raises(MachineError, match=r"^argument 'x' of rule 'act' can have no value: .*nothing\(\)"):
-        define_machine(Empty)
-
-
-def test_an_argument_whose_strategy_raises_what_a_program_raises_is_refused_with_it() -> None:
-    class Unknown(RuleBasedStateMachine):
-        @rule(x=st.deferred(lambda: nowhere))  # type: ignore[name-defined]  # noqa: F821
-        def act(self, x: int) -> None: ...
-
-    with pytest.raises(MachineError, match=r"^argument 'x' of rule 'act' has a strategy that raised NameError"):
-        define_machine(Unknown)
-
-
-def test_an_argument_whose_strategy_is_wrong_is_refused_with_the_reason() -> None:
-    class Wrong(RuleBasedStateMachine):
-        @rule(x=st.integers(3, 1))
-        def act(self, x: int) -> None: ...
-
-    with pytest.raises(MachineError, match=r"^argument 'x' of rule 'act' has no valid strategy: .*min_value") as raised:
-        define_machine(Wrong)
-    assert raised.value.hint == "write another strategy in the `@rule(x=...)` of act"
+    with pytest.raises(MachineError, match=rf"^argument 'x' of rule 'act' {message}"):
+        define_machine(Refused)
 
 
 def test_a_rule_that_hides_a_method_of_all_machines_is_refused() -> None:

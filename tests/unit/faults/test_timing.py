@@ -50,12 +50,3 @@ def test_jitter_moves_numbers_up_and_down_in_turn(api: Any) -> None:
 def test_jitter_leaves_other_results_alone(api: Any, result: Any) -> None:
     with timing.jitter(CHARGE):
         assert api.charge(result) is result
-
-
-def test_jitter_starts_over_after_reset(api: Any) -> None:
-    fault = timing.jitter(CHARGE, 0.5)
-    with fault:
-        api.charge(1)
-    fault.reset()
-    with fault:
-        assert api.charge(10) == 15

@@ -71,7 +71,3 @@ class TestFailure:
 
     def test_failure_before_the_first_step_has_an_empty_sequence(self) -> None:
         assert str(make_failure(rule_log=[], step=0)).endswith("Sequence: none")
-
-    def test_is_frozen(self) -> None:
-        with pytest.raises(AttributeError):
-            make_failure().count = 2  # type: ignore[misc]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis.stateful import RuleBasedStateMachine, rule
 
 from ordeal.explore import Explorer
-from ordeal.result import ProgressSnapshot, SeedOutcome, SeedStatus, ShrinkSnapshot
+from ordeal.result import ProgressSnapshot, SeedStatus, ShrinkSnapshot
 from ordeal.result.parts import (
     RUNS_TO_REMARK,
     FaultUse,
@@ -94,19 +94,6 @@ def test_each_run_and_each_try_is_told_with_figures_that_only_grow() -> None:
     assert tries[-1].steps == 3
 
 
-def test_they_are_values() -> None:
-    told = ShrinkSnapshot(1.0, 1, 2, 30, 9, 80)
-    assert told == ShrinkSnapshot(1.0, 1, 2, 30, 9, 80)
-    with pytest.raises(AttributeError):
-        told.steps = 3  # type: ignore[misc]
-
-
-def test_progress_snapshot_is_a_value() -> None:
-    assert ProgressSnapshot(12.0, 5832, 148201, 47, 31, 0, 486.0) == ProgressSnapshot(
-        12.0, 5832, 148201, 47, 31, 0, 486.0
-    )
-
-
 @pytest.mark.parametrize(
     ("status", "fails"),
     [
@@ -120,16 +107,6 @@ def test_progress_snapshot_is_a_value() -> None:
 )
 def test_a_seed_fails_when_its_run_does_however(status: str, fails: bool) -> None:
     assert SeedStatus(status).fails is fails
-
-
-def test_every_status_is_known_by_its_word() -> None:
-    assert len(SeedStatus) == 6
-    with pytest.raises(ValueError, match="is not a valid SeedStatus"):
-        SeedStatus("broken")
-
-
-def test_a_fixed_seed_has_nothing_to_say() -> None:
-    assert SeedOutcome("seed-0a", "seeds/seed-0a.json", SeedStatus.FIXED).message == ""
 
 
 RAN, NEVER = RuleUse("ran", (UnderFault(None, 1, 0),)), RuleUse("idle", (UnderFault(None, 0, 0),))

@@ -193,12 +193,6 @@ def test_negative_sleep_is_a_value_error_as_it_is_in_reality(clock: Clock) -> No
         time.sleep(-1)
 
 
-def test_names_imported_from_a_module_are_reached(clock: Clock) -> None:
-    with clock.patch():
-        imported_sleep(7)
-        assert imported_class.now() == imported_class.fromtimestamp(NOON_S + 7)
-
-
 def test_dates_are_of_the_simulated_time(clock: Clock) -> None:
     utc = datetime.datetime(2023, 11, 14, 22, 13, 20, tzinfo=datetime.UTC)
     with clock.patch():

@@ -139,12 +139,6 @@ def test_fsync_by_number_or_file_makes_durable(files: FileSystem) -> None:
     assert files.read_text("/d/a") == "text more"
 
 
-def test_name_imported_from_os_is_reached(files: FileSystem) -> None:
-    files.write("/d/a", "a")
-    globals()["imported_replace"]("/d/a", "/d/b")
-    assert files.list_dir() == ["/d/b"]
-
-
 def test_descriptors_do_what_they_do_in_the_operating_system(files: FileSystem) -> None:
     number = system.open("/d/a", os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600)
     assert system.write(number, b"hello") == 5

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import random
 import shutil
 from pathlib import Path
 
@@ -11,11 +10,8 @@ import pytest
 
 from ordeal.errors import StoreError
 from ordeal.store import Entry, FailureReport, Outgoing, Store, open_store
-from ordeal.store.records import encode
-from ordeal.store.shard import HEADER, framed
 
-from ..samples.mutations import mutated
-from ..samples.stores import NAMESPACE, folder_of, python_process, write_shard
+from ..samples.stores import NAMESPACE, folder_of, python_process
 
 NOTHING = Outgoing()
 
@@ -140,21 +136,6 @@ def test_a_full_disk_pauses(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 # -- hostile files --
-
-
-def test_hundreds_of_mutated_shards_give_refusals_and_nothing_else(url: str) -> None:
-    rng = random.Random(2)
-    contents = [Entry(f"tape {number}".encode() * 20, (number,)) for number in range(5)]
-    shard = HEADER + b"".join(framed(encode(content)) for content in contents)
-    a, b = member(url), member(url)
-    b.sync(entry("x"))
-    for number in range(10, 400):
-        write_shard(a, mutated(rng, shard, shard) or b"x", token=f"{number:016x}")
-    got = a.sync(NOTHING)
-    assert {each.tape for each in got.entries} <= {b"x", *(content.tape for content in contents)}
-    assert b"x" in {each.tape for each in got.entries}
-    assert got.refused > 100
-    assert got.paused == ""
 
 
 def test_files_of_other_kinds_are_not_waited_for(url: str) -> None:

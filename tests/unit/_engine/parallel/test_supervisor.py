@@ -411,16 +411,6 @@ def test_a_state_that_has_crashes_is_refused_where_replaying_them_would_end_this
     assert second.failures[0].count > first.failures[0].count
 
 
-def test_a_progress_that_interrupts_whenever_it_is_called_ends_the_search_alone() -> None:
-    def stop(now: ProgressSnapshot) -> None:
-        if now.failures:
-            raise KeyboardInterrupt
-
-    result = Explorer(Quick, workers=2).run(max_time=60, shrink=False, progress=stop)
-    assert result.stopped_reason == "interrupted"
-    assert result.failures
-
-
 class Ledger(ChaosTest):
     """Keeps its state in one file, the same for all machines."""
 

@@ -258,18 +258,6 @@ def test_each_kind_explores_the_same_at_each_level(works: str, coverage: str, sw
 
 
 @forks
-@pytest.mark.slow
-def test_each_kind_explores_the_same_without_targets() -> None:
-    sys.modules["depot"] = type(sys)("depot")
-    sys.modules["depot"].sort = lambda parcel, lamp: parcel | {"shelf": "low"}  # type: ignore[attr-defined]
-    try:
-        results = [facts(explore(Depot, kind, max_runs=60)) for kind in KINDS]
-    finally:
-        del sys.modules["depot"]
-    assert results[1:] == results[:1] * 2
-
-
-@forks
 def test_no_process_stays(depot: str) -> None:
     before = children()
     seen: list[int] = []
