@@ -38,13 +38,15 @@ class RedisServer:
         self._folder = folder
         self._process: subprocess.Popen[bytes] | None = None
         self.port = 0
+        #: Closes what is connected. Freed without a GIL, a client may come after its socket, which warns then.
+        self.connected = contextlib.ExitStack()
 
     @property
     def url(self) -> str:
         return f"redis://127.0.0.1:{self.port}/0"
 
     def client(self) -> redis.Redis:
-        return redis.Redis(port=self.port, socket_timeout=PATIENCE_SECONDS)
+        return self.connected.enter_context(redis.Redis(port=self.port, socket_timeout=PATIENCE_SECONDS))
 
     def start(self) -> None:
         """Start it, at the same port as before, and wait until it answers."""
@@ -64,8 +66,8 @@ class RedisServer:
         deadline = time.monotonic() + PATIENCE_SECONDS
         while self._process is not None and self._process.poll() is None:
             assert time.monotonic() < deadline, "the Redis server does not answer"
-            with contextlib.suppress(redis.ConnectionError), contextlib.closing(self.client()) as client:
-                client.ping()
+            with contextlib.suppress(redis.ConnectionError):
+                self.client().ping()
                 return True
             time.sleep(0.01)
         return False
@@ -77,6 +79,7 @@ class RedisServer:
         self._process.wait()
 
     def stop(self) -> None:
+        self.connected.close()
         if self._process is not None and self._process.poll() is None:
             self.kill()
 

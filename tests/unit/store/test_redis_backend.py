@@ -86,7 +86,7 @@ def shared(redis_server: RedisServer) -> RedisServer:
 
 
 def member(server: RedisServer) -> Store:
-    store = open_store(server.url, NAMESPACE)
+    store = server.connected.enter_context(open_store(server.url, NAMESPACE))
     # No attempt takes any time, so that none is waited for.
     store._clock = lambda: 0.0
     return store

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import urllib.error
 import urllib.request
 from collections.abc import Callable
 from pathlib import Path
@@ -112,8 +113,12 @@ def by_aiohttp(url: str) -> list[Any]:
 
 def by_urllib(url: str) -> list[Any]:
     def answer(path: str) -> Any:
-        with urllib.request.urlopen(f"{url}{path}") as got:
-            return got.status, got.read()
+        try:
+            with urllib.request.urlopen(f"{url}{path}") as got:
+                return got.status, got.read()
+        except urllib.error.HTTPError as error:
+            with error:  # a response too, which warns since Python 3.14 if nobody closes it
+                raise
 
     return [answer("/users/1"), noted(lambda: answer("/missing"))[:2], noted(lambda: urllib.request.urlopen(NOBODY))]
 
