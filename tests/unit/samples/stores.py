@@ -46,7 +46,9 @@ class RedisServer:
         return f"redis://127.0.0.1:{self.port}/0"
 
     def client(self) -> redis.Redis:
-        return self.connected.enter_context(redis.Redis(port=self.port, socket_timeout=PATIENCE_SECONDS))
+        client = redis.Redis(port=self.port, socket_timeout=PATIENCE_SECONDS)
+        self.connected.callback(client.close)
+        return client
 
     def start(self) -> None:
         """Start it, at the same port as before, and wait until it answers."""

@@ -21,7 +21,7 @@ from msgspec import to_builtins
 
 from ordeal._base.interpreter import send_and_exit, take_request
 from ordeal._base.limits import ITEMS_MAX, ROWS_MAX, SHOWN_DEPTH_MAX
-from ordeal._base.monitoring_tools import needed_tool
+from ordeal._base.monitoring_tools import needed_tool, take_tool
 from ordeal._base.property_text import json_properties
 from ordeal._base.untrusted import bounded_call
 from ordeal._engine.coverage.targets import compiled_modules
@@ -114,7 +114,7 @@ def counted(definition: MachineDefinition) -> Iterator[Counts]:
 def _monitoring(known: dict[CodeType, Uses], counts: Counts) -> Iterator[None]:
     monitoring = sys.monitoring
     tool = needed_tool("`ordeal doctor`")
-    monitoring.use_tool_id(tool, "ordeal doctor")
+    take_tool(tool, "ordeal doctor")
     callbacks = _callbacks(known, counts)
     try:
         for event, callback in callbacks.items():

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import FrameType, ModuleType
 from typing import Any
 
-from ordeal._base.monitoring_tools import needed_tool
+from ordeal._base.monitoring_tools import needed_tool, take_tool
 from ordeal._tools.mutation.interpreters.sitecustomize import LINES, WATCHED, appending, real_path, watch
 
 Lines = set[tuple[str, int]]
@@ -35,6 +35,7 @@ class LineCoverage:
 
     def start(self) -> None:
         """Begin."""
+        take_tool(self._tool, "ordeal mutate")
         self._restart = watch(self._tool, self._paths, self._add)
         if self._beside is not None:
             os.environ[LINES] = str(self._beside)

@@ -59,6 +59,22 @@ def test_counting_anew_restarts_nobody_else(tmp_path: Path) -> None:
         sys.monitoring.free_tool_id(other)
 
 
+def test_a_second_coverage_in_one_process_counts_what_the_first_one_counted(tmp_path: Path) -> None:
+    path = str(tmp_path / "a.py")
+    names: dict[str, object] = {}
+    exec(compile("def f(a):\n    return a\n", path, "exec"), names)
+    f = names["f"]
+    assert isinstance(f, FunctionType)
+    for _ in range(2):
+        coverage = LineCoverage({path})
+        coverage.start()
+        try:
+            f(1)
+            assert coverage.take() == {(path, 1), (path, 2)}
+        finally:
+            coverage.stop()
+
+
 def test_lines_of_a_fork_stay_while_it_lives(tmp_path: Path) -> None:
     path, beside = str(tmp_path / "a.py"), tmp_path / "lines"
     names: dict[str, object] = {}

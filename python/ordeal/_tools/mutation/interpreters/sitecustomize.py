@@ -87,7 +87,7 @@ def keep_from_rewriting(path: str) -> None:
 
 
 def watch(tool: int, paths: set[str], found: Callable[[str, int], None], *, every: bool = False) -> Callable[[], None]:
-    """Call ``found`` with the file and the number of each line of these files that runs.
+    """Call ``found``, by a tool that is taken, with the file and the number of each line of these files that runs.
 
     Each line counts once until a restart, or ``every`` time: that costs less if few lines run between two restarts.
 
@@ -119,7 +119,6 @@ def watch(tool: int, paths: set[str], found: Callable[[str, int], None], *, ever
             sys.monitoring.set_local_events(tool, code, events.LINE)
         ran.clear()
 
-    sys.monitoring.use_tool_id(tool, "ordeal mutate")
     sys.monitoring.register_callback(tool, events.PY_START, on_start)
     sys.monitoring.register_callback(tool, events.LINE, on_line)
     sys.monitoring.set_events(tool, events.PY_START)
@@ -147,6 +146,7 @@ def _begin() -> None:
             keep_from_rewriting(os.fsdecode(name))
         if (path := os.environ.get(LINES)) and hasattr(sys, "monitoring"):
             tool = next(each for each in TOOLS if sys.monitoring.get_tool(each) is None)
+            sys.monitoring.use_tool_id(tool, "ordeal mutate")
             watch(tool, set(os.environ[WATCHED].split("\n")), appending(path))
     except Exception:  # noqa: BLE001 - the interpreter is a test's, which must not see us
         pass

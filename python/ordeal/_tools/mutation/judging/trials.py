@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ordeal._base.code_objects import codes_in
-from ordeal._base.monitoring_tools import free_tools
+from ordeal._base.monitoring_tools import free_tools, take_tool
 from ordeal._native import LoopCounter
 from ordeal._tools.mutation.forks import Say
 from ordeal._tools.mutation.interpreters.sitecustomize import MUTANT, real_path
@@ -59,7 +59,7 @@ class Turns:
         if self._tool is None:
             return
         self._events = sys.monitoring.events.JUMP | sys.monitoring.events.PY_START
-        sys.monitoring.use_tool_id(self._tool, "ordeal mutate loops")
+        take_tool(self._tool, "ordeal mutate loops")
         for event in (sys.monitoring.events.JUMP, sys.monitoring.events.PY_START):
             sys.monitoring.register_callback(self._tool, event, self._counter.callback)
         self.watch(function.__code__ for function in functions.all())

@@ -13,7 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine
 
 import ordeal._native as _native
 from ordeal._base.limits import FILES_MAX
-from ordeal._base.monitoring_tools import needed_tool
+from ordeal._base.monitoring_tools import needed_tool, take_tool
 from ordeal._base.trace_file import Trace
 from ordeal._engine.execution.class_path import load_class
 from ordeal._engine.execution.recorder import Observer
@@ -132,8 +132,8 @@ class StepLines(StepWatch):
 
     def start(self) -> None:
         """Begin."""
+        take_tool(self._tool, "ordeal mutate")
         watch(self._tool, self._paths, lambda path, line: self._ran.add((path, line)), every=True)
-        sys.monitoring.restart_events()
 
     def stop(self) -> None:
         """Note the lines of the last step, and of the teardown; leave nothing behind."""
