@@ -680,7 +680,7 @@ class _ClassTrial:
                 try:
                     bounded(lambda thing=thing, claim=claim: claim(thing))  # type: ignore[misc]
                 except BaseException as error:  # noqa: BLE001 - a method of the class under trial
-                    found[name] &= isinstance(error, Exception) and not self._is_answer(error)
+                    found[name] &= isinstance(error, Exception) and not self._is_intended(error)
         return found
 
 
