@@ -10,12 +10,13 @@ from types import FrameType
 from typing import Any
 
 import hypothesis
-from hypothesis import Verbosity, settings
+from hypothesis import HealthCheck, Verbosity, settings
 from hypothesis.errors import StopTest, UnsatisfiedAssumption
 from hypothesis.stateful import RuleBasedStateMachine
 
 from ordeal._base.outside import add_outside_note, error_line
 from ordeal._base.untrusted import traceback_of
+from ordeal._hypothesis.markers import forced_seed
 from ordeal._hypothesis.private import private
 from ordeal.errors import OrdealError
 
@@ -110,11 +111,16 @@ def _needed(place: str) -> Any:
 
 
 @contextmanager
-def unprinted_notes() -> Iterator[None]:
-    """Have no run in the block print or format its notes, at any verbosity of the user's profile."""
-    default = settings.default or settings()
-    if default.verbosity < Verbosity.verbose or _local_settings is None:
+def settings_of(cls: type[RuleBasedStateMachine]) -> Iterator[None]:
+    """Let what code of ``cls`` asks of Hypothesis in the block have the settings that its ``TestCase`` gives it.
+
+    They allow a rule to run a test of its own, say, and give it no deadline. Notes are neither printed nor formatted,
+    at any verbosity of the user's profile, and a seed of the session is not that of these tests.
+    """
+    chosen = getattr(getattr(cls, "TestCase", None), "settings", None)
+    if _local_settings is None:
         yield
         return
-    with _local_settings(settings(verbosity=Verbosity.normal)):
+    parent = chosen if isinstance(chosen, settings) else settings(suppress_health_check=list(HealthCheck))
+    with forced_seed(None), _local_settings(settings(parent, verbosity=min(parent.verbosity, Verbosity.normal))):
         yield

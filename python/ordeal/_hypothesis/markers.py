@@ -99,8 +99,8 @@ def untimed(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @contextmanager
-def forced_seed(seed: int) -> Iterator[None]:
-    """Have Hypothesis draw all examples from ``seed`` during the block, if it is loaded by then.
+def forced_seed(seed: int | None) -> Iterator[None]:
+    """Have Hypothesis draw all examples from ``seed``, or with None from its own, if it is loaded by then.
 
     A test with ``@seed`` or ``derandomize`` keeps its own seed, as it does with the option.
     """

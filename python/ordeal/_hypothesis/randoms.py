@@ -65,7 +65,7 @@ class GlobalRandoms:
             # Keeps references, so that the set of generators cannot change unnoticed.
             self._known = list(_registry.values())
             self._seeders = []
-            for generator in self._managed():
+            for generator in self._known:
                 plain = getattr(random.random, "__self__", None) if generator is random else generator
                 if type(plain) is random.Random and _shows_use():
                     self._seeders.append(_SeededWhenUsed(generator, plain))
@@ -86,7 +86,7 @@ class GlobalRandoms:
             return []
         return [
             (generator, state)
-            for generator in self._managed()
+            for generator in _registry.values()
             if id(generator) not in unused
             and not same_state(state := generator.getstate(), self._seeded_state(generator))
         ]
@@ -97,11 +97,6 @@ class GlobalRandoms:
         give_own_generator()
         with _deterministic():
             yield self
-
-    @staticmethod
-    def _managed() -> list[Any]:
-        own = getattr(_local, "_hypothesis_global_random", None)
-        return [generator for generator in _registry.values() if generator is not own]
 
     def _seeded_state(self, generator: Any) -> Any:
         known = self._seeded.get(id(generator))

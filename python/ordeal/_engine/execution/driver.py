@@ -26,7 +26,7 @@ from ordeal._engine.isolation.watchdog import OutOfTime, Watchdog
 from ordeal._hypothesis.build_context import in_test
 from ordeal._hypothesis.bundles import add_to_bundles, resolve
 from ordeal._hypothesis.definition_checks import forgotten_constructor, is_constructed, precondition_error
-from ordeal._hypothesis.internals import REJECTED, end_run_after, failure_types, skip_types
+from ordeal._hypothesis.internals import REJECTED, end_run_after, failure_types, settings_of, skip_types
 from ordeal._hypothesis.machines import (
     Invariant,
     MachineDefinition,
@@ -340,7 +340,7 @@ class Driver:
     @contextmanager
     def watching(self) -> Iterator[None]:
         """Limit the time of steps and observe what fails outside of them, during the block."""
-        with self.watchdog.watching(), outside.watching(self.outside):
+        with self.watchdog.watching(), outside.watching(self.outside), settings_of(self.definition.cls):
             yield
 
     def fail_outside(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import inspect
 import linecache
 import os
@@ -155,12 +156,16 @@ def read_assertion(error: BaseException) -> tuple[str, ...]:
         frame, line, tb = tb.tb_frame, tb.tb_lineno or 0, tb.tb_next
     if frame is None:
         return ()
-    tree = ast.parse("".join(linecache.getlines(frame.f_code.co_filename)))
-    asserts = [node for node in ast.walk(tree) if isinstance(node, ast.Assert)]
+    asserts = _asserts_in("".join(linecache.getlines(frame.f_code.co_filename)))
     found = [node for node in asserts if node.lineno <= line <= (node.end_lineno or 0)]
     if not found:
         return ()
     return tuple(_Reading(frame).lines(max(found, key=lambda node: node.lineno).test)[:LISTED_MAX])
+
+
+@functools.lru_cache(maxsize=8)  # most assertions fail in few files
+def _asserts_in(source: str) -> list[ast.Assert]:
+    return [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Assert)]
 
 
 class _Reading:

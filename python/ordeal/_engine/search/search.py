@@ -32,7 +32,7 @@ from ordeal._engine.search.uses import FaultUses, RuleUses
 from ordeal._engine.triage.findings import Findings, KnownFailures
 from ordeal._engine.triage.messages import CheckFailed, writable_text
 from ordeal._engine.triage.setup import ReplaySetup
-from ordeal._hypothesis.internals import skip_types, unprinted_notes
+from ordeal._hypothesis.internals import skip_types
 from ordeal._hypothesis.private import note_missing
 from ordeal._hypothesis.provider import given_up
 from ordeal._hypothesis.randoms import GlobalRandoms
@@ -106,13 +106,7 @@ class Search:
     @contextmanager
     def prepared(self) -> Iterator[None]:
         """Set up everything that runs of the user's code depend on, for the duration of the block."""
-        with (
-            self.randoms.managed(),
-            self.driver.watching(),
-            self.progress.watch.recording(),
-            many_runs(),
-            unprinted_notes(),
-        ):
+        with self.randoms.managed(), self.driver.watching(), self.progress.watch.recording(), many_runs():
             yield
 
     def run(self, listener: SearchListener) -> StoppedReason:
