@@ -136,6 +136,13 @@ class EatsMemory(Hostile):
             eaten.append(bytes(64 * MEBIBYTE))  # nobody fills it
 
 
+class ReplacesItself(Hostile):
+    """What takes its place inherits the timer that limits rules, and lasts longer."""
+
+    def harm(self) -> None:
+        os.execlp("sleep", "sleep", FOREVER)
+
+
 # -- does not come to an end -------------------------------------------------------------------------------------------
 
 

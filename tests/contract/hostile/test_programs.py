@@ -37,7 +37,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.skipif(not can_supervise(), reason="
 
 #: What an error says that the search has made itself.
 MESSAGES = {
-    "ProcessExitError": r"ended the process with exit code \d",
+    "ProcessExitError": r"ended the process (with exit code \d|by replacing it with another program)",
     "ProcessKilledError": r"ended the process by SIG\w+",
     "RuleTimeoutError": rf"timed out after {RULE_TIMEOUT:g}s",
 }
@@ -112,6 +112,7 @@ CASES = [
     Case(machines.Aborts, "ProcessKilledError"),
     Case(machines.OverflowsStack, "ProcessKilledError"),
     Case(machines.KillsItself, "ProcessKilledError"),
+    Case(machines.ReplacesItself, "ProcessExitError"),
     Case(machines.EatsMemory, "MemoryError"),
     hanging(machines.HangsInC),
     hanging(machines.Sleeps),

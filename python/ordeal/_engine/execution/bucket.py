@@ -23,7 +23,7 @@ _FAULTS = (fault.__file__, call_faults.__file__)
 
 
 class ProcessExitError(Exception):
-    """A rule ended the process that ran it, with an exit code."""
+    """A rule ended the process that ran it, with an exit code, or had another program replace it."""
 
 
 class ProcessKilledError(Exception):

@@ -52,7 +52,7 @@ from ordeal._engine.execution.fork_messages import (
     values_of_ending,
 )
 from ordeal._engine.isolation.channel import Channel, ChannelError, Value
-from ordeal._engine.isolation.child import can_supervise, flush_output
+from ordeal._engine.isolation.child import REPLACED, can_supervise, flush_output, has_been_replaced
 from ordeal._engine.properties.watch import PropertyWatch
 from ordeal._hypothesis.provider import TapeProvider
 from ordeal._hypothesis.randoms import GlobalRandoms
@@ -311,8 +311,10 @@ def _wait_for_runs(
                 os._exit(0)
         try:
             channel.send(STARTED, process, alone=True)
+            os.waitid(os.P_PID, process, os.WEXITED | os.WNOWAIT)
+            is_replaced = has_been_replaced(process)
             _, status = os.waitpid(process, 0)
-            channel.send(GONE, os.waitstatus_to_exitcode(status), alone=True)
+            channel.send(GONE, REPLACED if is_replaced else os.waitstatus_to_exitcode(status), alone=True)
         except ChannelError:
             os._exit(0)
 

@@ -43,6 +43,10 @@ from ordeal._native import monotonic
 END_SECONDS_MAX = 0.5
 #: The exit code of a process that cannot report because the code under test closed its channel.
 CUT_OFF = 78
+#: Stands for the exit code of a process that another program has replaced: how that ends says nothing of this one.
+REPLACED = 256
+#: Linux has this flag for a process that was forked, until another program replaces it.
+_FORKED = 0x40
 #: What a reaper shares with its parent: the fork, whether it has ended, how.
 _NOTE = struct.Struct("<iii")
 #: The signals that end a reaper: a request to do so, and the end of its parent.
@@ -64,6 +68,16 @@ class ChildExit(msgspec.Struct, frozen=True):
     def is_clean(self) -> bool:
         """Whether it ended normally."""
         return not self.code and not self.signal
+
+    @property
+    def how(self) -> str:
+        """What follows "ended the process" in a sentence about the code that did so."""
+        if self.code == REPLACED:
+            return "by replacing it with another program"
+        if not self.signal:
+            return f"with exit code {self.code}"
+        names = {number.value: number.name for number in signal.Signals}
+        return f"by {names.get(self.signal, f'signal {self.signal}')}"
 
 
 class Limits(msgspec.Struct, frozen=True):
@@ -245,9 +259,7 @@ def call_in_fork(function: Callable[[], Value], seconds: float, limits: Limits) 
                     return Called(problem=problem)
         if child.exit_status is None:
             return Called(problem=f"did not return within {seconds:g} s", is_late=True)
-        number = child.exit_status.signal
-        how = f"by {signal.Signals(number).name}" if number else f"with exit code {child.exit_status.code}"
-        return Called(problem=f"ended its process {how}")
+        return Called(problem=f"ended its process {child.exit_status.how}")
     finally:
         child.close()
 
@@ -336,6 +348,7 @@ def _watch_fork(process: int, note: mmap) -> NoReturn:
             if child != process:
                 with suppress(ChildProcessError):
                     os.waitpid(child, os.WNOHANG)
+    is_replaced = has_been_replaced(process)
     # The whole group at once, while its number cannot be reused: a process that forks all the time must not escape.
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process, signal.SIGKILL)
@@ -348,7 +361,7 @@ def _watch_fork(process: int, note: mmap) -> NoReturn:
         except ChildProcessError:
             break
         if ended == process:
-            _NOTE.pack_into(note, 0, process, 1, os.waitstatus_to_exitcode(status))
+            _NOTE.pack_into(note, 0, process, 1, REPLACED if is_replaced else os.waitstatus_to_exitcode(status))
         elif not ended:
             for child in _children():
                 with suppress(ProcessLookupError, PermissionError):
@@ -369,6 +382,15 @@ def _children() -> list[int]:
                 if path.name.isdigit() and int(stat_fields(path)[1]) == here:
                     children.append(int(path.name))
         return children
+
+
+def has_been_replaced(process: int) -> bool:
+    """Return True if another program has replaced ``process``, a fork of this one, which is a fork itself."""
+    try:
+        ours, its = (int(stat_fields(Path("/proc", each))[6]) for each in ("self", str(process)))
+    except OSError:
+        return False
+    return bool(ours & ~its & _FORKED)
 
 
 def stat_fields(task: Path) -> list[bytes]:

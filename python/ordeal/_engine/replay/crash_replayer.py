@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -22,7 +21,7 @@ from ordeal._engine.execution.bucket import HUNG, Bucketer, ProcessExitError, Pr
 from ordeal._engine.execution.driver import Driver, Outcome, Status, TimedReplay
 from ordeal._engine.execution.recorder import Observer, RunRecorder
 from ordeal._engine.isolation.channel import Channel, Value
-from ordeal._engine.isolation.child import Child, ChildExit, Limits
+from ordeal._engine.isolation.child import REPLACED, Child, ChildExit, Limits
 from ordeal._engine.isolation.hangs import SECONDS_MIN, WatchedClock, ends_within
 from ordeal._engine.replay.replayer import Replayed, Replayer
 from ordeal._hypothesis.machines import Rule
@@ -61,7 +60,7 @@ class CrashReader:
         if record is None or record.stage == "idle" or exit_status.is_unknown:
             return None
         place = self._place(record)
-        if hung:
+        if hung and exit_status.code != REPLACED:
             error: Exception = timeout_error(place, self._driver.rule_timeout)
             return Crash(error, f"{RuleTimeoutError.__name__} at {place}{HUNG}", record.tape)
         crash = _crash_at(place, record.tape, exit_status)
@@ -118,15 +117,10 @@ class CrashReader:
 
 
 def _crash_at(place: str, tape: _native.Tape, exit_status: ChildExit) -> Crash:
-    if exit_status.signal:
-        names = {number.value: number.name for number in signal.Signals}
-        name = names.get(exit_status.signal, f"signal {exit_status.signal}")
-        error: Exception = ProcessKilledError(f"{place} ended the process by {name}")
-        bucket = f"{ProcessKilledError.__name__}({name}) at {place}"
-        return Crash(error, bucket, tape, f"was ended by signal {exit_status.signal}")
-    error = ProcessExitError(f"{place} ended the process with exit code {exit_status.code}")
-    bucket = f"{ProcessExitError.__name__}({exit_status.code}) at {place}"
-    return Crash(error, bucket, tape, f"ended with exit code {exit_status.code}")
+    how = exit_status.how
+    error = (ProcessKilledError if exit_status.signal else ProcessExitError)(f"{place} ended the process {how}")
+    cause = "replaced" if exit_status.code == REPLACED else how.removeprefix("by ").removeprefix("with exit code ")
+    return Crash(error, f"{type(error).__name__}({cause}) at {place}", tape, f"ended {how}")
 
 
 class ProcessStall:

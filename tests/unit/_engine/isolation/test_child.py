@@ -17,7 +17,16 @@ import pytest
 
 import ordeal._native as _native
 from ordeal._engine.isolation.channel import Channel, Value
-from ordeal._engine.isolation.child import Called, Child, ChildExit, Limits, call_in_fork, can_supervise, wait_for
+from ordeal._engine.isolation.child import (
+    REPLACED,
+    Called,
+    Child,
+    ChildExit,
+    Limits,
+    call_in_fork,
+    can_supervise,
+    wait_for,
+)
 
 pytestmark = [
     pytest.mark.forks,
@@ -66,12 +75,23 @@ def first_message(child: Child) -> list[Value]:
     [
         (lambda channel: None, 0, 0),
         (lambda channel: os._exit(3), 3, 0),
+        (lambda channel: os.execv("/bin/true", ["true"]), REPLACED, 0),
+        (lambda channel: os.execlp("sh", "sh", "-c", "kill -9 $$"), REPLACED, 0),
         (lambda channel: 1 / 0, 1, 0),
         (lambda channel: sys.exit(0), 1, 0),
         (lambda channel: os.kill(os.getpid(), signal.SIGKILL), 0, signal.SIGKILL),
         (lambda channel: os.kill(os.getpid(), signal.SIGTERM), 0, signal.SIGTERM),
     ],
-    ids=["returns", "exits", "raises", "raises an exit", "is killed", "is terminated"],
+    ids=[
+        "returns",
+        "exits",
+        "is replaced",
+        "is replaced and killed",
+        "raises",
+        "raises an exit",
+        "is killed",
+        "is terminated",
+    ],
 )
 def test_its_end_is_told(work: Any, code: int, number: int) -> None:
     exit_status, _ = outcome(work)
@@ -309,6 +329,7 @@ def interrupt() -> None:
         (interrupt, "raised KeyboardInterrupt"),
         (lambda: os._exit(5), "ended its process with exit code 5"),
         (lambda: os._exit(0), "ended its process with exit code 0"),
+        (lambda: os.execv("/bin/true", ["true"]), "ended its process by replacing it with another program"),
         (lambda: ctypes.string_at(0), "ended its process by SIGSEGV"),
     ],
 )

@@ -127,7 +127,8 @@ class Deadly(ChaosTest):
     ("end", "said"),
     [
         (lambda: os._exit(3), "ended with exit code 3"),
-        (lambda: os.kill(os.getpid(), signal.SIGKILL), "was ended by signal 9"),
+        (lambda: os.kill(os.getpid(), signal.SIGKILL), "ended by SIGKILL"),
+        (lambda: os.execv("/bin/true", ["true"]), "ended by replacing it with another program"),
         (lambda: os.kill(os.getppid(), signal.SIGKILL), "was lost"),
     ],
 )
