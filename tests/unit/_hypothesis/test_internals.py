@@ -101,7 +101,7 @@ class Nesting(RuleBasedStateMachine):
         @given(st.integers(0, 10**6))
         def test(number: int) -> None:
             self.drawn.append(number)
-            assert number != settings.default.deadline  # none: a step may be slow
+            assert number != settings().deadline  # none: a step may be slow
 
         test()
 
@@ -123,7 +123,7 @@ class Nesting(RuleBasedStateMachine):
 
     @invariant()
     def is_sound(self) -> None:
-        assert settings.default.deadline is None
+        assert settings().deadline is None
         if not self.drawn:
             self.check()
 
@@ -170,8 +170,8 @@ def test_the_settings_of_a_test_case_hold_in_its_rules() -> None:
     class Asking(RuleBasedStateMachine):
         @rule()
         def ask(self) -> None:
-            assert settings.default.max_examples == 7
+            assert settings().max_examples == 7
 
     Asking.TestCase.settings = settings(max_examples=7)
     assert not Explorer(Asking, workers=1).run(max_runs=3).failures
-    assert settings.default.max_examples != 7
+    assert settings().max_examples != 7
