@@ -114,7 +114,11 @@ def own_modules(project: Project, package: str) -> Iterator[None]:
     already. Those are restored afterwards. What the block imports of the project is kept for the next time.
     ``package`` is the project's own even if one of that name is installed.
     """
-    names = _names_in(project)
+    found = set()
+    for folder in (project.folder, project.folder / "src"):
+        with contextlib.suppress(OSError):
+            found |= {each.stem if each.suffix == ".py" else each.name for each in folder.iterdir()}
+    names = found - _NEVER_OWN
     loaded = {key.partition(".")[0] for key in sys.modules}
     taken = {name for name in names & loaded if _is_taken(project, name, installed=name == package)}
     others = {key: sys.modules.pop(key) for key in [*sys.modules] if key.partition(".")[0] in taken}
@@ -126,15 +130,6 @@ def own_modules(project: Project, package: str) -> Iterator[None]:
         new = {key for key in set(sys.modules) - before if key.partition(".")[0] in names}
         project._modules.update({key: sys.modules.pop(key) for key in new})
         sys.modules.update(others)
-
-
-def _names_in(project: Project) -> set[str]:
-    """Return the names of the modules and packages that an import may find in a project's folder."""
-    found = set()
-    for folder in (project.folder, project.folder / "src"):
-        with contextlib.suppress(OSError):
-            found |= {each.stem if each.suffix == ".py" else each.name for each in folder.iterdir()}
-    return found - _NEVER_OWN
 
 
 def _is_taken(project: Project, name: str, *, installed: bool) -> bool:

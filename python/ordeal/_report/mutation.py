@@ -176,16 +176,15 @@ def _functions(sources: Sequence[Source], verdicts: Sequence[Verdict]) -> list[s
 
 def _function(function: FunctionVerdict) -> str:
     head = f"{function.word.upper():<16}  {function.shown}:{function.line}  {function.name}"
-    unnoticed = [_returned(each) for each in function.verdicts if each.word == "survived"]
+    unnoticed = [
+        f"`{ast.unparse(ast.parse(each.mutant.replacement).body[0])}`"
+        for each in function.verdicts
+        if each.word == "survived"
+    ]
     if function.word == "pseudo-tested":
         tests = max(each.tests for each in function.verdicts)
         return f"{head}  {counted(tests, 'test')} ran it, and none needs what it does"
     return f"{head}  nobody notices {' or '.join(unnoticed)} in its place"
-
-
-def _returned(verdict: Verdict) -> str:
-    """Return the body that replaces a function's, without the blank lines that keep the lines after it in place."""
-    return f"`{ast.unparse(ast.parse(verdict.mutant.replacement).body[0])}`"
 
 
 def _uncovered(verdicts: Sequence[Verdict]) -> list[str]:

@@ -68,7 +68,13 @@ def scaling_report(result: ScalingResult) -> str:
     analysis = result.analysis
     if analysis.law is None or analysis.fit is None:
         lines = [_TITLE, "  Regime: inconclusive", "Raw measurements:", *_measurement_lines(result)]
-        lines += ["Missing:", *_indented(_missing(result))]
+        missing = [_doubt_text(doubt, result) for doubt in result.analysis.doubts]
+        if result.analysis.fit is not None:
+            missing.append(
+                "Measure longer or more often, on a machine that does nothing else: "
+                f"`--time {3 * result.plan.seconds:g}`, `--repeat {min(100, 2 * result.plan.repeat)}`."
+            )
+        lines += ["Missing:", *_indented([*missing, *_circumstances(result)])]
         return "\n".join([*lines, ""])
     law, fit = analysis.law, analysis.fit
     best, peak = law.optimal_workers, "no limit" if math.isinf(law.peak) else f"{law.peak:.2f}x"
@@ -147,17 +153,6 @@ def _measurement_lines(result: ScalingResult) -> list[str]:
             line += f", fit {_number(expected)} ({_signed(analysis.fit.residuals[number])})"
         lines.append(line)
     return lines
-
-
-def _missing(result: ScalingResult) -> list[str]:
-    """Return what the measurements lack, and what to do about it."""
-    lines = [_doubt_text(doubt, result) for doubt in result.analysis.doubts]
-    if result.analysis.fit is not None:
-        lines.append(
-            f"Measure longer or more often, on a machine that does nothing else: `--time {3 * result.plan.seconds:g}`, "
-            f"`--repeat {min(100, 2 * result.plan.repeat)}`."
-        )
-    return [*lines, *_circumstances(result)]
 
 
 def _doubt_text(doubt: Doubt, result: ScalingResult) -> str:

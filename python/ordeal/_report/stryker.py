@@ -83,23 +83,23 @@ def _mutant(
     if noticed := _noticed(verdict, finding):
         found["killedBy"] = [numbers[name] for name in noticed]
     if finding is not None:
-        found["ordeal"] |= _of_machines(finding)
+        first = finding.difference
+        reached = "never reached" if finding.word == "uncovered" else "revealed" if finding.kills else ""
+        difference = None
+        if first is not None:
+            names = ("trace", "step", "path", "original", "mutant")
+            difference = {name: getattr(first, name) for name in names}
+        traces = {"covering": finding.traces, "replayed": finding.replays}
+        found["ordeal"] |= {
+            "ripr": reached or finding.why_it_survived,
+            "first_difference": difference,
+            "traces": traces,
+        }
     if verdict.tests:
         found["testsCompleted"] = verdict.tests
     if verdict.note or verdict.word in ("memory", "crash"):
         found["statusReason"] = verdict.note or verdict.word
     return found
-
-
-def _of_machines(finding: MachineFinding) -> dict[str, Any]:
-    found = finding.difference
-    reached = "never reached" if finding.word == "uncovered" else "revealed" if finding.kills else ""
-    difference = None
-    if found is not None:
-        names = ("trace", "step", "path", "original", "mutant")
-        difference = {name: getattr(found, name) for name in names}
-    traces = {"covering": finding.traces, "replayed": finding.replays}
-    return {"ripr": reached or finding.why_it_survived, "first_difference": difference, "traces": traces}
 
 
 def _place(source: Source, offset: int) -> dict[str, int]:

@@ -131,8 +131,6 @@ def _write(path: Path, data: bytes) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(path, data)
     except OSError as error:
-        raise _unwritable(path, error) from None
-
-
-def _unwritable(path: Path, error: OSError) -> ConfigError:
-    return ConfigError(one_line(f"cannot write {path}: {error.strerror or error}"), hint="name another path")
+        raise ConfigError(
+            one_line(f"cannot write {path}: {error.strerror or error}"), hint="name another path"
+        ) from None

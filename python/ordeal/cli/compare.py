@@ -20,7 +20,7 @@ from ordeal._base.limits import FILES_MAX
 from ordeal._base.trace_file import Trace
 from ordeal._engine.execution.class_path import trust
 from ordeal._report.formats.document import line
-from ordeal._tools.compare.comparing import Compared, Version, VersionDifference, compare
+from ordeal._tools.compare.comparing import Compared, Version, compare
 from ordeal.cli import terminal
 from ordeal.cli.folders import corpus_folders, traces_folders
 from ordeal.config.flags import CompareFlags
@@ -71,7 +71,11 @@ def run(flags: CompareFlags) -> int:
         terminal.write(json.dumps(document, indent=2) + "\n")
     else:
         for number, each in enumerate(differences, 1):
-            terminal.write(_shown(number, each, old.name, new.name))
+            width = max(len(old.name), len(new.name)) + 1
+            lines = [f"{number}. {each.test_class}: {_WHAT[each.kind].format(name=each.name, what=each.what)}"]
+            lines += [f"     {call}" for call in each.calls]
+            lines += [f"   {f'{old.name}:':{width}} {each.old}", f"   {f'{new.name}:':{width}} {each.new}"]
+            terminal.write("".join(f"{line(text)}\n" for text in lines) + "\n")
         runs, unsteady = (sum(getattr(each, name) for _, each in found) for name in ("runs", "unsteady"))
         said = f"{counted(len(differences), 'difference')} in {counted(runs, 'run')} of " + counted(
             len(found), "class", "classes"
@@ -82,14 +86,6 @@ def run(flags: CompareFlags) -> int:
             runs_inside = f"{counted(len(inside), 'run')} differ in private attributes alone, such as `{inside[0]}`"
             terminal.write(f"{line(runs_inside)}\n")
     return 1 if differences else 0
-
-
-def _shown(number: int, found: VersionDifference, old: str, new: str) -> str:
-    width = max(len(old), len(new)) + 1
-    lines = [f"{number}. {found.test_class}: {_WHAT[found.kind].format(name=found.name, what=found.what)}"]
-    lines += [f"     {each}" for each in found.calls]
-    lines += [f"   {f'{old}:':{width}} {found.old}", f"   {f'{new}:':{width}} {found.new}"]
-    return "".join(f"{line(each)}\n" for each in lines) + "\n"
 
 
 def _kept() -> Iterator[Trace]:

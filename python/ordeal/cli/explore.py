@@ -259,7 +259,15 @@ class _CliSession:
         if self._run_writer.trouble:
             terminal.say(f"note: this run is not kept: {one_line(self._run_writer.trouble)}")
         if self._results:
-            self._tell_of_plain()
+            failures = [failure for result in self._results for failure in result.failures if failure.bucket]
+            if failures and terminal.is_terminal() and self._can_be_looked_up():
+                long = [failure for failure in failures if not failure.shrunk and self._interrupted]
+                what = (
+                    "--shrink` makes its trace shorter"
+                    if long
+                    else "--plain bug.py` writes a bug report without ordeal"
+                )
+                terminal.say(f"\nhint: `ordeal replay {(long or failures)[0].id} {what}")
             terminal.say(closing_line(self._results, self.exit_code()))
         elif self._skipped and not self._unexplored:
             terminal.say(f"Nothing was explored: {counted(self._skipped, 'class', 'classes')} skipped")
@@ -271,14 +279,6 @@ class _CliSession:
         if is_terminal or coloured:
             return terminal_report(self._results, coloured=coloured, all_failures=shown, by_path=by_path)
         return exploration_report(self._results, all_failures=shown, by_path=by_path)
-
-    def _tell_of_plain(self) -> None:
-        """Print, at a terminal, how to write a bug report, or how to shorten a failure that Ctrl-C left long."""
-        failures = [failure for result in self._results for failure in result.failures if failure.bucket]
-        if failures and terminal.is_terminal() and self._can_be_looked_up():
-            long = [failure for failure in failures if not failure.shrunk and self._interrupted]
-            what = "--shrink` makes its trace shorter" if long else "--plain bug.py` writes a bug report without ordeal"
-            terminal.say(f"\nhint: `ordeal replay {(long or failures)[0].id} {what}")
 
     def _json(self) -> str:
         return json_report(self._results, self._shown_options())

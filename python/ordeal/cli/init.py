@@ -46,7 +46,7 @@ def run(flags: InitFlags) -> int:
     tried = try_classes([each.path for each in classes[:LISTED_MAX]], roots)
     chosen, answer = _best(classes, tried)
     _list(package, classes, tried, chosen)
-    file = _file(answer)
+    file = Path("tests", f"test_ordeal_{snake(answer.name)}.py")
     if flags.on_exists is not None:
         file = place_for("init", file, is_none, flags.on_exists)
     changes = _changes(package, answer, file, is_new=flags.on_exists != "replace" or not file.exists())
@@ -138,10 +138,6 @@ def _changes(package: FoundPackage, answer: ClassTry, file: Path, *, is_new: boo
     settings = settings_change(Path(DEFAULT_PATH), _class_path(file, answer), package.name.partition(".")[0])
     ignored = ignore_change(Path(".gitignore"))
     return [*changes, *filter(None, [settings, ignored])]
-
-
-def _file(answer: ClassTry) -> Path:
-    return Path("tests", f"test_ordeal_{snake(answer.name)}.py")
 
 
 def _class_path(file: Path, answer: ClassTry) -> str:

@@ -49,7 +49,12 @@ class LiveView:
         """Show ``snapshot`` when it is time, and what was found at once."""
         if snapshot.unique_edges != self._edges:
             self._edges, self._edges_at = snapshot.unique_edges, snapshot.elapsed
-        shown = self._lines_of(snapshot.found[self._told :])
+        shown = []
+        for number, each in enumerate(snapshot.found[self._told :], start=self._told + 1):
+            if number == ROWS_MAX + 1:
+                shown.append(Text(f"... and more than {ROWS_MAX} failures in all", style="red"))
+            if number <= ROWS_MAX:
+                shown.append(failure_line(each, self._region.width))
         self._told = len(snapshot.found)
         if shown or (snapshot.total_runs and snapshot.elapsed >= self._due):
             self._due = snapshot.elapsed + REPORT_SECONDS
@@ -90,15 +95,6 @@ class LiveView:
     def close(self) -> None:
         """Clear what is drawn. The failures above it stay."""
         self._region.clear()
-
-    def _lines_of(self, found: tuple[FoundFailure, ...]) -> list[Text]:
-        lines = []
-        for number, each in enumerate(found, start=self._told + 1):
-            if number == ROWS_MAX + 1:
-                lines.append(Text(f"... and more than {ROWS_MAX} failures in all", style="red"))
-            if number <= ROWS_MAX:
-                lines.append(failure_line(each, self._region.width))
-        return lines
 
     def _head(self, snapshot: ProgressSnapshot, width: int) -> Text:
         limit = self._options.max_time

@@ -27,7 +27,12 @@ def run(flags: ReportFlags) -> int:
     if what == "diff":
         return _diff(flags)
     if what == "query":
-        return _query(names)
+        if not names or len(names) > 2:
+            hint = "for example `ordeal report query '.results[].failures[].id'`"
+            raise ConfigError(f"`ordeal report query` takes a path and a run, got {len(names)} words", hint=hint)
+        for value in query(_document(names[1] if len(names) == 2 else None)[1], names[0]):
+            terminal.write(f"{json.dumps(value)}\n")
+        return 0
     if what not in FORMATS:
         raise ConfigError(f"`{what}` is neither `diff`, `query` nor a format", hint=f"formats: {', '.join(FORMATS)}")
     if len(names) > 1:
@@ -45,15 +50,6 @@ def run(flags: ReportFlags) -> int:
         message = f"cannot write the report into `{target}`: {error.strerror or error}"
         raise ConfigError(message, hint="name another `--report-dir`") from None
     terminal.write(f"{path}\n")
-    return 0
-
-
-def _query(words: tuple[str, ...]) -> int:
-    if not words or len(words) > 2:
-        hint = "for example `ordeal report query '.results[].failures[].id'`"
-        raise ConfigError(f"`ordeal report query` takes a path and a run, got {len(words)} words", hint=hint)
-    for value in query(_document(words[1] if len(words) == 2 else None)[1], words[0]):
-        terminal.write(f"{json.dumps(value)}\n")
     return 0
 
 

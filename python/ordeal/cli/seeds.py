@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Sequence
 from pathlib import Path
 
 from ordeal._engine.execution.bucket import traceback_text
-from ordeal._engine.seed_corpus.corpus import SeedCorpus, SeedReplay, SeedReplayer
+from ordeal._engine.seed_corpus.corpus import SeedCorpus, SeedReplayer
 from ordeal._engine.seed_corpus.paths import CORPUS_DIR
 from ordeal._report.seeds import listed_seed, seed_details, seeds_header, seeds_json, seeds_summary
 from ordeal.cli import terminal
@@ -37,7 +36,14 @@ def run(flags: SeedsFlags) -> int:
     terminal.say(seeds_header(len(paths), corpus.folder, exists=corpus.folder.is_dir()))
     rule_timeout = config.explorer.rule_timeout if config else None
     replayer = SeedReplayer(rule_timeout, settings=Path(DEFAULT_PATH))
-    replays = _replay_all(replayer, paths, verbose=flags.verbose)
+    replays = []
+    for path in paths:
+        with terminal.contained(verbose=flags.verbose):
+            outcome = replayer.replay(path)
+        replays.append(outcome)
+        terminal.say(listed_seed(outcome))
+        if flags.verbose:
+            terminal.say(seed_details(outcome, "" if outcome.error is None else traceback_text(outcome.error)))
     fixed = [replay.path for replay in replays if replay.status is SeedStatus.FIXED]
     pruned, errors = corpus.remove(fixed) if flags.prune_fixed else ([], [])
     for error in errors:
@@ -53,15 +59,3 @@ def run(flags: SeedsFlags) -> int:
     if failing:
         return FOUND
     return WRONG_USE if errors or unusable else 0
-
-
-def _replay_all(replayer: SeedReplayer, paths: Sequence[Path], *, verbose: bool) -> list[SeedReplay]:
-    replays = []
-    for path in paths:
-        with terminal.contained(verbose=verbose):
-            replay = replayer.replay(path)
-        replays.append(replay)
-        terminal.say(listed_seed(replay))
-        if verbose:
-            terminal.say(seed_details(replay, "" if replay.error is None else traceback_text(replay.error)))
-    return replays

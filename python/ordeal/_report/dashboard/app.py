@@ -57,9 +57,14 @@ class Guard:
             await _send_text(send, *refused)
             return
         rest = scope["path"].removeprefix(f"/{self._token}")
-        await self._inner(
-            {**scope, "path": rest, "raw_path": rest.encode(), "root_path": ""}, receive, _with_headers(send)
-        )
+
+        async def sending(message: Any) -> None:
+            if message["type"] == "http.response.start":
+                own = [(name.encode(), value.encode()) for name, value in _HEADERS.items()]
+                message = {**message, "headers": [*message["headers"], *own]}
+            await send(message)
+
+        await self._inner({**scope, "path": rest, "raw_path": rest.encode(), "root_path": ""}, receive, sending)
 
     def _refused(self, scope: Scope) -> tuple[int, str] | None:
         headers: dict[bytes, list[str]] = {}
@@ -85,16 +90,6 @@ async def _send_text(send: Send, code: int, text: str) -> None:
     ]
     await send({"type": "http.response.start", "status": code, "headers": headers})
     await send({"type": "http.response.body", "body": f"{text}\n".encode()})
-
-
-def _with_headers(send: Send) -> Send:
-    async def sending(message: Any) -> None:
-        if message["type"] == "http.response.start":
-            own = [(name.encode(), value.encode()) for name, value in _HEADERS.items()]
-            message = {**message, "headers": [*message["headers"], *own]}
-        await send(message)
-
-    return sending
 
 
 class Dashboard:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,6 @@ from typing import Any
 from ordeal._base.formatting import counted, percent, short_names
 from ordeal._base.limits import LINES_MAX, PART_BYTES, ROWS_MAX
 from ordeal._engine.runs.events import (
-    Event,
     Finished,
     Found,
     Progress,
@@ -67,37 +66,28 @@ def run_values(folder: Path) -> dict[str, Any]:
     findings = sum(len(view.found) for view in views)
     document = read_result(folder)
     results = {each["test_class"]: each for each in document["results"]} if document else {}
-    return {
-        "title": f"{counted(findings, 'finding')}, {state} - ordeal",
-        "id": folder.name,
-        "state": state,
-        "findings": findings,
-        "facts": _facts(session, status, events),
-        "workers": _workers(status),
-        "classes": [_class_values(view, results.get(view.name)) for view in views],
-        "command": command_of(session.options) if session else "",
-        "has_result": document is not None,
-    }
-
-
-def _workers(status: RunStatus | None) -> list[dict[str, Any]]:
-    """Return what each worker of the class that was searched last has done; nothing of one that is alone."""
-    workers = [] if status is None else status.workers[:ROWS_MAX]
-    rows = [
-        {"number": number, "runs": f"{each.runs:,}", "steps": f"{each.steps:,}", "ended": each.ended}
-        for number, each in enumerate(workers, start=1)
-    ]
-    return rows if len(rows) > 1 or any(each.ended for each in workers) else []
-
-
-def _facts(session: SessionBegun | None, status: RunStatus | None, events: Sequence[Event]) -> list[str]:
     elapsed = max([each.elapsed for each in events[-1:]] + ([status.elapsed] if status else [0.0]))
     facts = [f"{elapsed:.1f} s"]
     if session is not None:
         facts.insert(0, session.started.replace("T", " ").replace("+00:00", " UTC"))
         facts += [f"ordeal {session.version}"]
         facts += [f"random seed {session.options['seed']}"] if "seed" in session.options else []
-    return facts
+    workers = [] if status is None else status.workers[:ROWS_MAX]
+    rows = [
+        {"number": number, "runs": f"{each.runs:,}", "steps": f"{each.steps:,}", "ended": each.ended}
+        for number, each in enumerate(workers, start=1)
+    ]
+    return {
+        "title": f"{counted(findings, 'finding')}, {state} - ordeal",
+        "id": folder.name,
+        "state": state,
+        "findings": findings,
+        "facts": facts,
+        "workers": rows if len(rows) > 1 or any(each.ended for each in workers) else [],
+        "classes": [_class_values(view, results.get(view.name)) for view in views],
+        "command": command_of(session.options) if session else "",
+        "has_result": document is not None,
+    }
 
 
 def _class_values(view: ClassView, result: Mapping[str, Any] | None) -> dict[str, Any]:

@@ -50,15 +50,11 @@ def record_views(document: Mapping[str, Any]) -> dict[str, TraceView]:
             path = failure.get("trace_path") or failure.get("seed_path")
             if path is None or failure["id"] in views or len(views) >= LISTED_MAX:
                 continue
-            views[failure["id"]] = _recorded(path, likelihood=len(views) < LISTED_MAX // 2)
+            try:
+                views[failure["id"]] = record_view(Trace.load(path), likelihood=len(views) < LISTED_MAX // 2)
+            except OrdealError as error:
+                views[failure["id"]] = TraceView(reason=error.message)
     return views
-
-
-def _recorded(path: str, *, likelihood: bool) -> TraceView:
-    try:
-        return record_view(Trace.load(path), likelihood=likelihood)
-    except OrdealError as error:
-        return TraceView(reason=error.message)
 
 
 def _run_of(document: Mapping[str, Any]) -> Path | None:

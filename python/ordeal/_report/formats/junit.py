@@ -14,7 +14,6 @@ from junitparser import Error, Failure, JUnitXml, TestCase, TestSuite
 
 from ordeal._base.limits import LINE_CHARS_MAX
 from ordeal._report.formats.document import (
-    Finding,
     Result,
     contained,
     details,
@@ -34,25 +33,27 @@ def write(document: Mapping[str, Any], folder: Path, _run: Path | None) -> Path:
     """Write ``junit.xml``."""
     report = JUnitXml("ordeal")
     for result in results_of(document):
-        report.add_testsuite(_suite(result))
+        suite = TestSuite(line(result["test_class"], LINE_CHARS_MAX))
+        suite.add_property("seed", line(result.get("rng_seed", "")))
+        for finding in result.get("failures", ()):
+            suite.add_property(f"finding {id_of(finding)}", status_of(finding))
+        for case in _cases(result):
+            suite.add_testcase(case)
+        suite.update_statistics()
+        report.add_testsuite(suite)
     return save_file(folder, "junit.xml", junit_text(report))
-
-
-def _suite(result: Result) -> TestSuite:
-    suite = TestSuite(line(result["test_class"], LINE_CHARS_MAX))
-    suite.add_property("seed", line(result.get("rng_seed", "")))
-    for finding in result.get("failures", ()):
-        suite.add_property(f"finding {id_of(finding)}", status_of(finding))
-    for case in _cases(result):
-        suite.add_testcase(case)
-    suite.update_statistics()
-    return suite
 
 
 def _cases(result: Result) -> Iterator[TestCase]:
     yield _explored(result)
     for finding in result.get("failures", ()):
-        yield _finding(result, finding)
+        case = _case(result, f"{id_of(finding)} {headline(finding)}".strip())
+        failure = Failure(headline(finding), line(finding.get("error_type") or "failure", LINE_CHARS_MAX))
+        message = contained(finding.get("error_message") or "")
+        failure.text = "\n".join(filter(None, [message, *details(finding), replay(finding)]))
+        case.result = [failure]
+        case.system_out = contained(finding.get("program", ""))
+        yield case
     shown = {finding.get("seed_path") for finding in result.get("failures", ())}
     for seed in result.get("seed_replays", ()):
         if seed.get("path") not in shown:
@@ -73,16 +74,6 @@ def _explored(result: Result) -> TestCase:
         error = Error(line(inconclusive.get("reason", "")), "Inconclusive")
         error.text = contained(inconclusive.get("hint", ""))
         case.result = [error]
-    return case
-
-
-def _finding(result: Result, finding: Finding) -> TestCase:
-    case = _case(result, f"{id_of(finding)} {headline(finding)}".strip())
-    failure = Failure(headline(finding), line(finding.get("error_type") or "failure", LINE_CHARS_MAX))
-    message = contained(finding.get("error_message") or "")
-    failure.text = "\n".join(filter(None, [message, *details(finding), replay(finding)]))
-    case.result = [failure]
-    case.system_out = contained(finding.get("program", ""))
     return case
 
 

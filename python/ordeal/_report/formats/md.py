@@ -44,7 +44,12 @@ def markdown(document: Mapping[str, Any], bytes_max: int = BYTES_MAX) -> str:
     found = counted(len(findings), "finding") if findings else "no findings"
     text = f"## ordeal: {found} in {classes}\n\n{_table(findings)}"
     for number, (result, finding) in enumerate(findings):
-        block = _finding(result, finding)
+        program = contained(finding.get("program", ""), TEXT_CHARS_MAX)
+        shown = [f"- {_code(text)}" for text in [line(result["test_class"]), *details(finding)]]
+        parts = [f"\n### {_code(headline(finding))}\n", "\n".join(shown), ""]
+        parts[-1:] = [fenced(program, "python")] if program.strip() else [""]
+        parts += [f"Replay: {_code(replay(finding))}", ""] if replay(finding) else []
+        block = "\n".join(parts)
         left_out = f"\n{len(findings) - number} more findings are in the other reports.\n"
         if _size(text) + _size(block) + _size(left_out) > bytes_max:
             return text + left_out
@@ -71,15 +76,6 @@ def _table(findings: list[tuple[Result, Finding]]) -> str:
     ]
     rows += [f"| | {len(findings) - ROWS_MAX} more | | | |"] * (len(findings) > ROWS_MAX)
     return "\n".join(rows) + "\n"
-
-
-def _finding(result: Result, finding: Finding) -> str:
-    program = contained(finding.get("program", ""), TEXT_CHARS_MAX)
-    shown = [f"- {_code(text)}" for text in [line(result["test_class"]), *details(finding)]]
-    parts = [f"\n### {_code(headline(finding))}\n", "\n".join(shown), ""]
-    parts[-1:] = [fenced(program, "python")] if program.strip() else [""]
-    parts += [f"Replay: {_code(replay(finding))}", ""] if replay(finding) else []
-    return "\n".join(parts)
 
 
 def _classes(document: Mapping[str, Any]) -> Iterator[str]:

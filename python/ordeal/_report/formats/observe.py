@@ -56,6 +56,10 @@ def _records(result: Result, start: float) -> Iterator[dict[str, Any]]:
 def _test_case(result: Result, run: Finding, status: str, reason: str) -> dict[str, Any]:
     steps, covered = steps_of(run), behavior_of(result).get("covered_lines", {}) if status == "failed" else {}
     coverage = {str(Path(file).absolute()): list(ranges(lines)) for file, lines in covered.items()}
+    counts = Counter(step[:MESSAGE_CHARS_MAX] for step in steps)
+    features: dict[str, Any] = {"steps": len(steps), "faults": len(faults_of(run))}
+    if "edges_discovered" in run:
+        features["new edges"] = run["edges_discovered"]
     return {
         "type": "test_case",
         "status": status,
@@ -63,16 +67,8 @@ def _test_case(result: Result, run: Finding, status: str, reason: str) -> dict[s
         "representation": contained(run.get("program", "")),
         "arguments": {},
         "how_generated": "while exploring with ordeal" if run.get("run_id") else "from a saved failure",
-        "features": _features(run, steps),
+        "features": features | {f"step {name}": count for name, count in counts.items()},
         "coverage": coverage or None,
         "timing": {},
         "metadata": {"ordeal": {"run_id": run.get("run_id"), "id": id_of(run)}},
     }
-
-
-def _features(run: Finding, steps: list[str]) -> dict[str, Any]:
-    counts = Counter(step[:MESSAGE_CHARS_MAX] for step in steps)
-    features: dict[str, Any] = {"steps": len(steps), "faults": len(faults_of(run))}
-    if "edges_discovered" in run:
-        features["new edges"] = run["edges_discovered"]
-    return features | {f"step {name}": count for name, count in counts.items()}

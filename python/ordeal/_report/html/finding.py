@@ -59,12 +59,30 @@ def finding_values(failure: Row, view: TraceView | None, *, replayed: frozenset[
     sources = [source_values(each) for each in view.sources if not each.failed]
     for number, source in enumerate(sources):
         source["anchor"] = f"s-{failure['id']}-{number}"
+    steps, roles = failure.get("trace_steps"), failure.get("necessary_faults")
+    needed = [name for name, is_needed in (roles or {}).items() if is_needed]
+    is_schedule = bool(view.lanes) and not view.steps
+    facts = [] if steps is None or is_schedule else [counted(steps, "step")]
+    if roles is not None and (needed or not view.lanes):
+        facts.append(counted(len(needed), "fault") if needed else "no faults")
+    if view.lanes:
+        facts.append(f"{counted(len(view.lanes), 'decision')} of the world")
+    # A saved failure that was replayed, and not met again.
+    met = [counted(failure["count"], "run")] if failure["count"] else []
+    rows = [
+        ("Found in", f"run {failure['run_id']}" if failure["run_id"] else "the replay of a seed"),
+        ("Seen in", counted(failure["count"], "run") if failure["count"] else ""),
+        ("Id", failure["id"]),
+        ("Bucket", failure["bucket"]),
+        ("Trace", failure.get("trace_path")),
+        ("Seed", failure.get("seed_path") if failure.get("seed_path") != failure.get("trace_path") else ""),
+    ]
     return {
         "id": failure["id"],
         "badge": "flaky" if failure["flaky"] else "known" if known else "new",
         "error": cut(title, 200),
         "message": f"{title}\n{rest}" if rest or len(title) > 200 else "",
-        "facts": _facts(failure, view),
+        "facts": [*facts, *met, *([] if failure["shrunk"] else ["not shrunk"])],
         "where": _where(failure.get("place")),
         "asserted": "\n".join(asserted),
         "asserted_label": asserted_label(asserted),
@@ -86,25 +104,11 @@ def finding_values(failure: Row, view: TraceView | None, *, replayed: frozenset[
         "sources": sources,
         "program": highlighted(str(failure.get("program") or "")),
         "traceback": view.traceback,
-        "origin": _origin(failure),
+        "origin": [{"what": what, "value": str(value)} for what, value in rows if value],
         "no_steps": f"Not shown step by step: {view.reason}." if not (view.steps or view.lanes) else "",
         "world": lane_table(view.lanes),
         **_steps(view, failure["id"], {source["name"]: source["anchor"] for source in reversed(sources)}),
     }
-
-
-def _facts(failure: Row, view: TraceView) -> list[str]:
-    steps, roles = failure.get("trace_steps"), failure.get("necessary_faults")
-    needed = [name for name, is_needed in (roles or {}).items() if is_needed]
-    is_schedule = bool(view.lanes) and not view.steps
-    facts = [] if steps is None or is_schedule else [counted(steps, "step")]
-    if roles is not None and (needed or not view.lanes):
-        facts.append(counted(len(needed), "fault") if needed else "no faults")
-    if view.lanes:
-        facts.append(f"{counted(len(view.lanes), 'decision')} of the world")
-    # A saved failure that was replayed, and not met again.
-    met = [counted(failure["count"], "run")] if failure["count"] else []
-    return [*facts, *met, *([] if failure["shrunk"] else ["not shrunk"])]
 
 
 def _where(place: Row | None) -> list[dict[str, str]]:
@@ -141,18 +145,6 @@ def faults_text(failure: Row) -> str:
     others = [name for name in active if name not in kept]
     parts = [f"needed: {', '.join(kept)}"] if kept else ["none needed"]
     return "; ".join([*parts, *([f"on, not needed: {', '.join(others)}"] if others else [])])
-
-
-def _origin(failure: Row) -> list[dict[str, str]]:
-    rows = [
-        ("Found in", f"run {failure['run_id']}" if failure["run_id"] else "the replay of a seed"),
-        ("Seen in", counted(failure["count"], "run") if failure["count"] else ""),
-        ("Id", failure["id"]),
-        ("Bucket", failure["bucket"]),
-        ("Trace", failure.get("trace_path")),
-        ("Seed", failure.get("seed_path") if failure.get("seed_path") != failure.get("trace_path") else ""),
-    ]
-    return [{"what": what, "value": str(value)} for what, value in rows if value]
 
 
 # -- why --------------------------------------------------------------------------------------------------------------
@@ -263,13 +255,20 @@ def _steps(view: TraceView, name: str, sources: Mapping[str, str]) -> dict[str, 
 
 def _step(step: StepView, lanes: Mapping[str, str], passing: Mapping[str, str] | None = None) -> dict[str, Any]:
     changes = shown_changes(step.changes)
+    marks = [_mark("failed", "bad")] if step.failed else []
+    if step.fired:
+        marks.append(_mark("fault fired"))
+    if step.decided:
+        marks.append(_mark(counted(len(step.decided), "decision")))
+    if step.swallowed:
+        marks.append(_mark(counted(len(step.swallowed), "swallowed exception")))
     return {
         "name": step.name,
         "call": call_text(step, short=lanes),
         "is_call": step.kind != "fault_toggle" and step.kind != "start",
         "failed": step.failed,
         "open": step.failed,
-        "marks": _marks(step),
+        "marks": marks,
         "lanes": [f"{short} is on" if name in step.faults_on else "" for name, short in lanes.items()],
         "change": f"{cut(changes[0].path, 40)}{f' +{len(changes) - 1}' if len(changes) > 1 else ''}" if changes else "",
         "jumps": False,
@@ -309,17 +308,6 @@ def shown_changes(changes: Sequence[PartChange]) -> list[PartChange]:
         return any(other.startswith((f"{path}[", f"{path}.")) for other in there)
 
     return [change for change in changes if change.after is not None or not is_filled(change.path)]
-
-
-def _marks(step: StepView) -> list[dict[str, str]]:
-    marks = [_mark("failed", "bad")] if step.failed else []
-    if step.fired:
-        marks.append(_mark("fault fired"))
-    if step.decided:
-        marks.append(_mark(counted(len(step.decided), "decision")))
-    if step.swallowed:
-        marks.append(_mark(counted(len(step.swallowed), "swallowed exception")))
-    return marks
 
 
 def _mark(text: str, kind: str = "") -> dict[str, str]:

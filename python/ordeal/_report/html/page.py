@@ -139,6 +139,13 @@ def page_values(document: Mapping[str, Any], views: Mapping[str, TraceView], eve
     names = ", ".join(result["test_class"].rpartition(":")[2] for result in results)
     verdict = f"{counted(findings, 'finding')} in {names}" if findings else f"No findings in {names}"
     options, runs = document.get("options") or {}, sum(result["total_runs"] for result in results)
+    rows = [("ordeal", session.version), ("Run", session.run_id), ("Began", session.started)] if session else []
+    rows += [
+        ("Python", f"{platform.python_implementation()} {platform.python_version()}"),
+        ("Hypothesis", metadata.version("hypothesis")),
+        ("System", f"{platform.platform(terse=True)}, {platform.machine()}"),
+        ("Processors", str(os.cpu_count() or 1)),
+    ]
     return {
         "title": f"{verdict} - ordeal",
         "verdict": verdict,
@@ -152,7 +159,7 @@ def page_values(document: Mapping[str, Any], views: Mapping[str, TraceView], eve
         ],
         "command": command_of(options),
         "classes": classes,
-        "environment": _environment(session),
+        "environment": [{"what": what, "value": value} for what, value in rows],
         "options": [{"what": name, "value": option_text(value)} for name, value in options.items()],
     }
 
@@ -167,17 +174,6 @@ def command_of(options: Mapping[str, Any]) -> str:
         if options.get(name, getattr(usual, name)) != getattr(usual, name)
     ]
     return " ".join(["ordeal explore", *flags]) if options else ""
-
-
-def _environment(session: SessionBegun | None) -> list[dict[str, str]]:
-    rows = [("ordeal", session.version), ("Run", session.run_id), ("Began", session.started)] if session else []
-    rows += [
-        ("Python", f"{platform.python_implementation()} {platform.python_version()}"),
-        ("Hypothesis", metadata.version("hypothesis")),
-        ("System", f"{platform.platform(terse=True)}, {platform.machine()}"),
-        ("Processors", str(os.cpu_count() or 1)),
-    ]
-    return [{"what": what, "value": value} for what, value in rows]
 
 
 @dataclass(slots=True)
@@ -243,11 +239,18 @@ def _class_values(
     gaps, missed_lines = (result["telemetry"]["behavior"][name] for name in ("coverage_gaps", "missed_lines"))
     missed = [f"{file}: {', '.join(map(str, lines[:ROWS_MAX]))}" for file, lines in missed_lines.items()]
     left = sum(map(len, missed_lines.values()))
+    remarks = []
+    if result["inconclusive"] is not None:
+        remarks.append(f"Inconclusive: {result['inconclusive']['reason']}")
+    if result["target_modules"] is not None and not result["target_modules"]:
+        names = ", ".join(f'"{name}"' for name in result["imported_modules"][:10])
+        add = f" Add target_modules = [{names}] to steer the search." if names else ""
+        remarks.append(f"Coverage was off, so the search was blind.{add}")
     return {
         "name": result["test_class"],
         "is_first": not number,
         "figures": figures_of(result),
-        "remarks": _remarks(result),
+        "remarks": [*remarks, *map(str, result["notes"][:LISTED_MAX])],
         "no_findings": "No failures were found.",
         "findings": [finding_values(failure, views.get(failure["id"]), replayed=replayed) for failure in shown],
         "more": rows_of(failures[ITEMS_MAX:]),
@@ -283,17 +286,6 @@ def figures_of(result: Mapping[str, Any]) -> list[dict[str, str]]:
     if behavior["lines_total"]:
         rows.append((f"{behavior['lines_covered']:,} of {behavior['lines_total']:,}", "lines"))
     return [{"value": value, "what": what, "title": _MEANINGS.get(what, "")} for value, what in rows]
-
-
-def _remarks(result: Mapping[str, Any]) -> list[str]:
-    remarks = []
-    if result["inconclusive"] is not None:
-        remarks.append(f"Inconclusive: {result['inconclusive']['reason']}")
-    if result["target_modules"] is not None and not result["target_modules"]:
-        names = ", ".join(f'"{name}"' for name in result["imported_modules"][:10])
-        add = f" Add target_modules = [{names}] to steer the search." if names else ""
-        remarks.append(f"Coverage was off, so the search was blind.{add}")
-    return [*remarks, *map(str, result["notes"][:LISTED_MAX])]
 
 
 def _chart_text(points: Sequence[Point], marks: Sequence[Mark]) -> str:

@@ -90,7 +90,11 @@ def _profile(path: str, request: Mapping[str, Any]) -> TestProfile:
             continue
         figures.instructions = sum(costs)
         figures.allocations = sum(counted[0].costs[name]) if counted else None
-        figures.latency = _percentiles(instructions.latencies[name])
+        ordered = sorted(instructions.latencies[name])
+        p50, p90, p99 = (
+            round(ordered[int(share * (len(ordered) - 1))], 9) if ordered else 0.0 for share in (0.5, 0.9, 0.99)
+        )
+        figures.latency = (p50, p90, p99) if any(ordered) else None
         # A size that is missing before some calls, such as that of a later attribute, explains nothing.
         sizes = {of: each for of, each in instructions.sizes[name].items() if len(each) == len(costs)}
         figures.growth = growth({of: [*zip(each, costs, strict=True)] for of, each in sizes.items()})
@@ -105,14 +109,6 @@ def _counted[M: Meter](subject: _MachineRuns | _SimulationRuns, runs: int, meter
     with meter.counting():
         subject.all_runs(meter, runs)
     return meter
-
-
-def _percentiles(values: list[float]) -> tuple[float, float, float] | None:
-    ordered = sorted(values)
-    p50, p90, p99 = (
-        round(ordered[int(share * (len(ordered) - 1))], 9) if ordered else 0.0 for share in (0.5, 0.9, 0.99)
-    )
-    return (p50, p90, p99) if any(ordered) else None
 
 
 # -- what counts

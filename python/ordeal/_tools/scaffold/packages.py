@@ -123,17 +123,13 @@ def _own_packages(folder: Path) -> list[Path]:
             modules = [each for each in sorted(root.glob("*.py")) if each.stem.isidentifier()]
             packages = [each for each in modules if not each.stem.startswith(("test", "conftest", "setup"))]
         if packages:
-            wanted = _project_name(folder)
+            try:
+                document = tomllib.loads(read_whole(folder / "pyproject.toml").decode("utf-8"))
+                wanted = str(document["project"]["name"]).replace("-", "_").lower()
+            except (OSError, ValueError, KeyError, TypeError):
+                wanted = ""
             return [each for each in packages if each.stem == wanted] or packages
     return []
-
-
-def _project_name(folder: Path) -> str:
-    try:
-        document = tomllib.loads(read_whole(folder / "pyproject.toml").decode("utf-8"))
-        return str(document["project"]["name"]).replace("-", "_").lower()
-    except (OSError, ValueError, KeyError, TypeError):
-        return ""
 
 
 def _installed(name: str) -> Path | None:

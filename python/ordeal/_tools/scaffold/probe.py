@@ -248,7 +248,16 @@ class _ClassTrial:
         # What a method answers rarely, the first run would report.
         for _ in range(max(12, 2 * len(self.methods))):
             self._sequence()
-        return self._answer()
+        return ClassTry(
+            "",
+            any(method.refused in ABOUT_FILES for method in self.methods),
+            *public_place(self._cls, self._package),
+            (inspect.getdoc(self._cls) or "").strip().partition("\n")[0][:200],
+            shown(*self._constructor),
+            [self._tried(method) for method in self.methods],
+            self._protocol(),
+            self._listed(self._refusals),
+        )
 
     def takes_a_place(self) -> bool:
         """Return True if the constructor takes a path for what its objects keep."""
@@ -599,23 +608,13 @@ class _ClassTrial:
 
     # the answer
 
-    def _answer(self) -> ClassTry:
-        return ClassTry(
-            "",
-            any(method.refused in ABOUT_FILES for method in self.methods),
-            *public_place(self._cls, self._package),
-            (inspect.getdoc(self._cls) or "").strip().partition("\n")[0][:200],
-            shown(*self._constructor),
-            [self._tried(method) for method in self.methods],
-            self._protocol(),
-            self._listed(self._refusals),
-        )
-
     def _tried(self, method: Method) -> TriedMethod:
         answers = method.answers | (method.lacks - method.mistakes) | self._said_to_raise(method)
         if any(each.is_guessed for each in method.parameters):
             # What the class stores may fail in a later call: without a type for it, this is not a finding.
             answers |= {TypeError, AttributeError}
+        kind = next(iter(method.gives)) if len(method.gives) == 1 else object
+        is_given = is_own(kind) and kind is not self._cls and method.form == "call" and not method.iterates
         return TriedMethod(
             method.name,
             method.form,
@@ -627,17 +626,11 @@ class _ClassTrial:
             method.gives_own and method.passed > 0,
             method.passed,
             method.ends,
-            self._bundle_of(method),
+            bundle_name(kind) if is_given else "",
         )
 
     def _listed(self, kinds: set[type[BaseException]]) -> list[str]:
         return sorted({":".join(public_place(each, self._package)) for each in kinds})
-
-    def _bundle_of(self, method: Method) -> str:
-        """Return the bundle for what a method returns; nothing unless that is always an object of one class."""
-        kind = next(iter(method.gives)) if len(method.gives) == 1 else object
-        is_given = is_own(kind) and kind is not self._cls and method.form == "call" and not method.iterates
-        return bundle_name(kind) if is_given else ""
 
     def _said_to_raise(self, method: Method) -> set[type[BaseException]]:
         """Return the exceptions that the source of a method raises by name, or that its docstring names."""

@@ -319,7 +319,11 @@ def _of_node(node: ast.expr) -> list[Candidate]:
         if base in ("Optional", "Union"):
             return _or_none([*(each for part in inner for each in _of_node(part)), *([NONE] * (base == "Optional"))])
         if base == "Literal":
-            return [_literal([each.value for each in inner if isinstance(each, ast.Constant)])]
+            values = [each.value for each in inner if isinstance(each, ast.Constant)]
+            listed = ", ".join(in_double_quotes(value) if type(value) is str else repr(value) for value in values)
+            return [
+                Candidate(f"st.sampled_from([{listed}])", "object", lambda rng: rng.choice(values) if values else None)
+            ]
         if base in ("Annotated", "Final", "ClassVar"):
             return _of_node(inner[0])
         if (
@@ -358,11 +362,6 @@ def listed(candidate: Candidate) -> Candidate:
     """Return short lists of the values of a candidate."""
     strategy, kind = f"st.lists({candidate.strategy}, max_size=4)", f"list[{candidate.type}]"
     return Candidate(strategy, kind, _lists(candidate.draw, 4), candidate.imports)
-
-
-def _literal(values: list[Any]) -> Candidate:
-    listed = ", ".join(in_double_quotes(value) if type(value) is str else repr(value) for value in values)
-    return Candidate(f"st.sampled_from([{listed}])", "object", lambda rng: rng.choice(values) if values else None)
 
 
 def _last(node: ast.expr) -> str:

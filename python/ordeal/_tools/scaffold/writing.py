@@ -154,14 +154,11 @@ class _Writer:
             parts += ['    """Stand in for the functions that the calls take."""', "    return 1", "", ""]
             parts += ["CALLBACKS = st.just(callback)"]
         if "OTHERS" in self._uses:
-            parts += [f"OTHERS = {self._builds()}"]
+            parameters = self._tried.parameters
+            words = [self._class]
+            words += [f"{each.name + '=' if each.keyword else ''}{self._strategy(each)}" for each in parameters]
+            parts += [f"OTHERS = st.builds({', '.join(words)})"]
         return parts
-
-    def _builds(self) -> str:
-        parameters = self._tried.parameters
-        words = [self._class]
-        words += [f"{each.name + '=' if each.keyword else ''}{self._strategy(each)}" for each in parameters]
-        return f"st.builds({', '.join(words)})"
 
     def _create(self) -> str:
         parameters = self._tried.parameters

@@ -18,7 +18,11 @@ _KINDS = {"dead": ("DEAD", "DEAD?"), "uncovered": ("UNCOVERED",)}
 
 def run(flags: ChimpFlags) -> int:
     """Print the nodes that no test notices. Return 1 if any is of a kind that ``--fail-on`` names, otherwise 0."""
-    fails = _kinds(flags.fail_on)
+    fails: list[str] = []
+    for word in flags.fail_on.split(",") if flags.fail_on else ():
+        if word not in _KINDS:
+            raise ConfigError(f"`--fail-on` is `{flags.fail_on}`", hint="write `dead`, `uncovered` or `dead,uncovered`")
+        fails += _KINDS[word]
     tests, exclude = _split(flags.words)
     folder = Path.cwd()
     counts: Counter[str] = Counter()
@@ -34,15 +38,6 @@ def run(flags: ChimpFlags) -> int:
                 _log(broken)
     terminal.write("  ".join(f"{label} {counts[label]}" for label in LABELS) + "\n")
     return int(any(counts[label] for label in fails))
-
-
-def _kinds(text: str | None) -> list[str]:
-    found: list[str] = []
-    for word in text.split(",") if text else ():
-        if word not in _KINDS:
-            raise ConfigError(f"`--fail-on` is `{text}`", hint="write `dead`, `uncovered` or `dead,uncovered`")
-        found += _KINDS[word]
-    return found
 
 
 def _log(broken: Broken) -> None:

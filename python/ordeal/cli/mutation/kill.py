@@ -53,7 +53,11 @@ def run(words: Mapping[str, Any]) -> int:
                 terminal.write(one_line(f"kept as a judge of later mutants: {guard}") + "\n")
     tests = [closed.test for _, closed, _ in found if closed.test]
     if tests and output is not None:
-        _save(output, one_file(tests))
+        try:
+            output.parent.mkdir(parents=True, exist_ok=True)
+            write_atomically(output, one_file(tests).encode())
+        except OSError as error:
+            raise OrdealError(f"`{output}` cannot be written: {error.strerror}", hint="name another file") from None
         if not given.json:
             terminal.write(one_line(f"written: {output}") + "\n")
     if given.json:
@@ -112,11 +116,3 @@ def _lines(closed: Closed, output: Path | None) -> Iterator[str]:
         yield f"fails on the mutant {closed.failed} of 10 times, passes on the original {closed.passed} of 10"
         if output is None:
             yield f"\n{closed.test.rstrip()}"
-
-
-def _save(path: Path, text: str) -> None:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(path, text.encode())
-    except OSError as error:
-        raise OrdealError(f"`{path}` cannot be written: {error.strerror}", hint="name another file") from None

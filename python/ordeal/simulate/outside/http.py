@@ -97,7 +97,15 @@ class WebService:
         asking = self._loop.world.host_of(writer.get_extra_info("peername")[0]) or "the test"
         try:
             while (request := await self._read(reader, asking)) is not None:
-                response = await self._answer(request, asking)
+                asked = f"{request.method} {request.path}"
+                answer = self.declared.find(*([f"{asked}?{request.query}"] if request.query else []), asked)
+                if is_missing(answer):
+                    self._escape(
+                        f"{asking} asks {self._host} for {asked}, which is not declared",
+                        stub_hint(http_stub(self._host, asked), has_world=True),
+                    )
+                answer = await said(answer, request)
+                response = answer if isinstance(answer, Response) else Response(answer)
                 if response.seconds:
                     await asyncio.sleep(checked_seconds("seconds", response.seconds))
                 encoded = response.encoded()
@@ -124,17 +132,6 @@ class WebService:
             headers[name.lower()] = value.strip()
         path, _, query = target.partition("?")
         return Request(method, path, query, headers, await _read_body(reader, headers))
-
-    async def _answer(self, request: Request, asking: str) -> Response:
-        asked = f"{request.method} {request.path}"
-        answer = self.declared.find(*([f"{asked}?{request.query}"] if request.query else []), asked)
-        if is_missing(answer):
-            self._escape(
-                f"{asking} asks {self._host} for {asked}, which is not declared",
-                stub_hint(http_stub(self._host, asked), has_world=True),
-            )
-        answer = await said(answer, request)
-        return answer if isinstance(answer, Response) else Response(answer)
 
     def _escape(self, what: str, hint: str) -> None:
         error = EscapedSimulation(what, hint=hint)

@@ -11,7 +11,7 @@ from functools import partialmethod
 from typing import Any
 
 from ordeal.simulate.errors import checked_seconds
-from ordeal.simulate.outside.declared import Command, Output, output, said
+from ordeal.simulate.outside.declared import Command, output, said
 from ordeal.simulate.runtime.decisions import CUT, PACKET, name_key
 
 _SITE = name_key("process")
@@ -138,18 +138,15 @@ class SimulatedProcess(asyncio.SubprocessTransport):
         taken = latencies[self._loop.decide(PACKET, self._name, _SITE, len(latencies))]
         await asyncio.sleep(taken + (answer.seconds and checked_seconds("seconds", answer.seconds)))
         if self._code is None:
-            self._print(answer)
+            for number, to in ((1, 1), (2, self._stderr_to)):
+                printed, pipe = answer.printed(number), self._pipes.get(to)
+                if printed and pipe is not None:
+                    is_cut = self._loop.decide(CUT, self._name, _SITE, 2) == 1
+                    middle = len(printed) // 2 if is_cut else 0
+                    for piece in (printed[:middle], printed[middle:]):
+                        if piece:
+                            self.soon(pipe.arrive, piece)
             self._exit(answer.code)
-
-    def _print(self, answer: Output) -> None:
-        for number, to in ((1, 1), (2, self._stderr_to)):
-            printed, pipe = answer.printed(number), self._pipes.get(to)
-            if printed and pipe is not None:
-                is_cut = self._loop.decide(CUT, self._name, _SITE, 2) == 1
-                middle = len(printed) // 2 if is_cut else 0
-                for piece in (printed[:middle], printed[middle:]):
-                    if piece:
-                        self.soon(pipe.arrive, piece)
 
     def _exit(self, code: int) -> None:
         if self._code is not None:

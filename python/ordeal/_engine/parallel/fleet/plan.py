@@ -144,8 +144,20 @@ def make_plan(
             "max_runs": None if options.max_runs is None else -(-options.max_runs // members),
         },
     )
+    store = options.store or environment.get(STORE_VARIABLE) or (f"dir://{_LOCAL_STORE}" if kind == "local" else "")
+    if not store:
+        raise ConfigError(
+            f"`--on {kind}` needs a store where the members meet",
+            hint=f"write `--store redis://HOST:6379/0`, or set {STORE_VARIABLE} if the address holds a password",
+        )
+    scheme, separator, path = store.partition("://")
+    # Members may start in another folder.
     return FleetPlan(
-        task=task, on=options.on, members=members, store=_store(options, kind, environment), options=options
+        task=task,
+        on=options.on,
+        members=members,
+        store=f"dir://{Path(path).expanduser().absolute()}" if scheme == "dir" and separator and path else store,
+        options=options,
     )
 
 
@@ -155,15 +167,3 @@ def named_store(
     """Return the store to look at: the one that is named, otherwise that of this folder."""
     named = given or environment.get(STORE_VARIABLE) or settings
     return named or (f"dir://{_LOCAL_STORE}" if Path(_LOCAL_STORE).is_dir() else None)
-
-
-def _store(options: ExplorationOptions, kind: str, environment: Mapping[str, str]) -> str:
-    store = options.store or environment.get(STORE_VARIABLE) or (f"dir://{_LOCAL_STORE}" if kind == "local" else "")
-    if not store:
-        raise ConfigError(
-            f"`--on {kind}` needs a store where the members meet",
-            hint=f"write `--store redis://HOST:6379/0`, or set {STORE_VARIABLE} if the address holds a password",
-        )
-    scheme, separator, path = store.partition("://")
-    # Members may start in another folder.
-    return f"dir://{Path(path).expanduser().absolute()}" if scheme == "dir" and separator and path else store
