@@ -20,6 +20,12 @@ if sys.platform != "win32":
 TICK_SECONDS_MIN = 1e-3
 
 
+def _used() -> tuple[float, int]:
+    """Return the CPU time of this process, and its number of voluntary context switches."""
+    usage = getrusage(RUSAGE_SELF)
+    return usage.ru_utime + usage.ru_stime, usage.ru_nvcsw
+
+
 class LostTime:
     """Measures, between two alarms that ring in turn, the time that this process could not use.
 
@@ -35,8 +41,7 @@ class LostTime:
     def begin(self, now: float) -> None:
         """Measure from ``now`` on, where alarms begin, also in a fork."""
         self._at = now
-        usage = getrusage(RUSAGE_SELF)
-        self._cpu, self._waits = usage.ru_utime + usage.ru_stime, usage.ru_nvcsw
+        self._cpu, self._waits = _used()
 
     def until(self, now: float, tick: float) -> float:
         """Return the seconds lost since the last call, with an alarm due every ``tick`` seconds."""
