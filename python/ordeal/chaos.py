@@ -137,7 +137,15 @@ class ChaosTest(RuleBasedStateMachine):
         ):
             if getattr(cls, name, None) in (None, member):
                 setattr(cls, name, member if is_needed else None)
-        _adopt_rules_of_plain_machines(cls)
+        plain = (base for base in cls.__mro__ if not issubclass(base, ChaosTest))
+        members = [(name, member) for base in plain for name, member in vars(base).items()]
+        for name, member in members:
+            if _is_rule(member) and inspect.getattr_static(cls, name) is member:
+                copy = types.FunctionType(
+                    member.__code__, member.__globals__, member.__name__, member.__defaults__, member.__closure__
+                )
+                copy.__kwdefaults__ = member.__kwdefaults__
+                setattr(cls, name, functools.update_wrapper(copy, member))
         rewrap_rules(cls, _timed)
         _guard_teardown(cls)
 
@@ -416,19 +424,6 @@ def _timed(function: Callable[..., Any]) -> Callable[..., Any]:
 
     setattr(timed_rule, _TIMED_MARKER, True)
     return timed_rule
-
-
-def _adopt_rules_of_plain_machines(cls: type[ChaosTest]) -> None:
-    """Copy rules inherited from machines that are not ChaosTests, so that they are timed here and unchanged there."""
-    plain = (base for base in cls.__mro__ if not issubclass(base, ChaosTest))
-    members = [(name, member) for base in plain for name, member in vars(base).items()]
-    for name, member in members:
-        if _is_rule(member) and inspect.getattr_static(cls, name) is member:
-            copy = types.FunctionType(
-                member.__code__, member.__globals__, member.__name__, member.__defaults__, member.__closure__
-            )
-            copy.__kwdefaults__ = member.__kwdefaults__
-            setattr(cls, name, functools.update_wrapper(copy, member))
 
 
 def _is_rule(member: Any) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
@@ -14,6 +14,9 @@ from ordeal.errors import TraceError
 
 #: A parsed value takes up to 150 bytes, so this many take at most 600 MB: far more than any trace.
 VALUES_MAX = 4_000_000
+
+Count = Annotated[int, msgspec.Meta(ge=0)]
+Seconds = Annotated[float, msgspec.Meta(ge=0)]
 
 # Matches at every quote, even if the text ends inside a string, so each byte is read once.
 _STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+\\?(?:"|\Z)', re.DOTALL)

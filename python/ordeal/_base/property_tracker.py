@@ -6,14 +6,14 @@ import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Annotated, Any, Literal, NotRequired, TypedDict, get_args
+from typing import Any, Literal, NotRequired, TypedDict, get_args
 
 import msgspec
 import msgspec.structs
-from msgspec import Meta
 from msgspec.structs import asdict
 
 import ordeal._native as _native
+from ordeal._base.json_fields import Count
 from ordeal.errors import PropertyError
 
 PropertyType = Literal["always", "always_or_unreachable", "sometimes", "reachable", "unreachable"]
@@ -40,8 +40,8 @@ class PropertyTally(msgspec.Struct, forbid_unknown_fields=True):
     fault: str | None = None
     declared: bool = False
     hits: int = 0
-    passes: Annotated[int, Meta(ge=0)] = 0
-    failures: Annotated[int, Meta(ge=0)] = 0
+    passes: Count = 0
+    failures: Count = 0
     distance: float | None = None
     details: str = ""
     first_run: int | None = None
@@ -123,9 +123,9 @@ class PropertyResult(msgspec.Struct, frozen=True):
 
     name: str
     type: PropertyType
-    hits: int
-    passes: int
-    failures: int
+    hits: Count
+    passes: Count
+    failures: Count
     status: Status
     evidence_status: Status
     summary: str
@@ -157,9 +157,9 @@ class ReliabilityCell(msgspec.Struct, frozen=True):
     fault: str
     name: str
     type: PropertyType
-    hits: int
-    passes: int
-    failures: int
+    hits: Count
+    passes: Count
+    failures: Count
     status: Status
 
     @classmethod

@@ -383,7 +383,16 @@ class SeedReplays:
         if worker is not None:
             return [project.folder / path for path in worker.get(_KEY, {}).get(project.node_id, [])]
         try:
-            paths = self._with_pulled(project, seed_paths(project.seeds))
+            own = seed_paths(project.seeds)
+            if project.folder not in self._stores:
+                paths = own
+            else:
+                url, classes = self._stores[project.folder]
+                pulled, trouble = pulled_seeds(url, classes, project.folder)
+                self._trouble += trouble
+                known = {(path.parent.name, test_name(path)) for path in own}
+                new = [path for path in pulled if (path.parent.name, test_name(path)) not in known]
+                paths = sorted([*own, *new], key=lambda path: (path.parent.name, path.name))
         except SeedError as error:
             self._trouble.append(error.message)
             return []
@@ -391,17 +400,6 @@ class SeedReplays:
         nameless = [path for path in paths if any("\ud800" <= char <= "\udfff" for char in str(path))]
         self._trouble += [f"cannot read seed {path}: its name is not valid UTF-8" for path in nameless]
         return [path for path in paths if path not in nameless]
-
-    def _with_pulled(self, project: Project, own: list[Path]) -> list[Path]:
-        """Return the seeds of a project and those of its store, which is read now, of each class together."""
-        if project.folder not in self._stores:
-            return own
-        url, classes = self._stores[project.folder]
-        pulled, trouble = pulled_seeds(url, classes, project.folder)
-        self._trouble += trouble
-        known = {(path.parent.name, test_name(path)) for path in own}
-        new = [path for path in pulled if (path.parent.name, test_name(path)) not in known]
-        return sorted([*own, *new], key=lambda path: (path.parent.name, path.name))
 
     def _choose(self) -> dict[Project, list[Path]]:
         """Return the seeds that the command line names by node id, or all when it names none."""

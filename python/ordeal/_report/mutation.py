@@ -106,7 +106,11 @@ def mutation_text(sources: Sequence[Source], judgement: Judgement, *, every: boo
         parts.append("".join(f"{line}\n" for line in machine_remarks(judgement)))
     parts += _uncovered(verdicts)
     parts += _not_run(verdicts) if judgement.machines else []
-    parts += _functions(sources, verdicts)
+    found = functions_of(sources, verdicts)
+    lines = [_function(each) for each in found if each.word in ("pseudo-tested", "partially tested")]
+    counts = Counter(each.word for each in found)
+    words = "  ".join(f"{word} {counts[word]}" for word in DEPTHS if counts[word])
+    parts += ["\n".join(map(one_line, [*lines, f"{counted(len(found), 'function')}  {words}"])) + "\n"] if found else []
     parts += dead_lines(verdicts)
     by: dict[str, str] = {}
     if judgement.machines:
@@ -163,15 +167,6 @@ def score_text(score: Score, drawn_from: int = 0) -> str:
 def assertion_text(score: Score) -> str:
     """Return the line with the assertion score."""
     return f"assertion score {score.asserted}/{score.judged} ({score.asserted_percent} %)\n" if score.judged else ""
-
-
-def _functions(sources: Sequence[Source], verdicts: Sequence[Verdict]) -> list[str]:
-    """Return the verdicts on functions whose whole bodies were replaced."""
-    found = functions_of(sources, verdicts)
-    lines = [_function(each) for each in found if each.word in ("pseudo-tested", "partially tested")]
-    counts = Counter(each.word for each in found)
-    words = "  ".join(f"{word} {counts[word]}" for word in DEPTHS if counts[word])
-    return ["\n".join(map(one_line, [*lines, f"{counted(len(found), 'function')}  {words}"])) + "\n"] if found else []
 
 
 def _function(function: FunctionVerdict) -> str:

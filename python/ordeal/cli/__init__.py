@@ -149,7 +149,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _main(arguments: Sequence[str] | None) -> int:
     try:
-        _search_current_folder_first()
+        try:
+            folder = str(Path.cwd())
+        except FileNotFoundError:
+            raise ConfigError("the current folder no longer exists", hint="change to another folder") from None
+        if sys.path[:1] != [folder]:
+            sys.path.insert(0, folder)
+        # So is a package in `src` that is not installed. Last, as what is installed is what is used.
+        sources = Path(folder, "src")
+        if sources.is_dir() and Path(folder, "pyproject.toml").exists() and str(sources) not in sys.path:
+            sys.path.append(str(sources))
         code = _ordeal.main(args=arguments, prog_name="ordeal", standalone_mode=False)
     except OrdealError as error:
         terminal.show_error(error)
@@ -171,20 +180,6 @@ def _own_mistake(error: Exception) -> tuple[str, str]:
     with tempfile.NamedTemporaryFile("w", prefix="ordeal-", suffix=".txt", errors="replace", delete=False) as file:
         file.write("".join(traceback.format_exception(error)))
     return f"ordeal made a mistake: {one_line(describe_error(error))}", f"report it, with {file.name}"
-
-
-def _search_current_folder_first() -> None:
-    # The tests of a project are seldom installed; they are found from the folder in which `ordeal` runs.
-    try:
-        folder = str(Path.cwd())
-    except FileNotFoundError:
-        raise ConfigError("the current folder no longer exists", hint="change to another folder") from None
-    if sys.path[:1] != [folder]:
-        sys.path.insert(0, folder)
-    # So is a package in `src` that is not installed. Last, as what is installed is what is used.
-    sources = Path(folder, "src")
-    if sources.is_dir() and Path(folder, "pyproject.toml").exists() and str(sources) not in sys.path:
-        sys.path.append(str(sources))
 
 
 def _wrong_use(error: click.ClickException, arguments: Sequence[str]) -> tuple[str, str]:

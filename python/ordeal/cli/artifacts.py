@@ -33,26 +33,21 @@ _DATE = (1980, 1, 1, 0, 0, 0)
 def run(flags: PackFlags | ArtifactsFlags) -> int:
     """Pack, list or export. Return the exit code."""
     if isinstance(flags, PackFlags):
-        return _pack(flags)
+        trace, name = _failure(flags.trace)
+        output = flags.output or f"{name}.zip"
+        if not output.endswith(".zip"):
+            raise ConfigError(f"`{one_line(output)}` does not end in .zip", hint="write a name that ends in .zip")
+        output = place_for("-o", output, is_trace, flags.on_exists)
+        packed = io.BytesIO()
+        with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+            for name, data in _members(trace).items():
+                archive.writestr(zipfile.ZipInfo(name, _DATE), data, zipfile.ZIP_DEFLATED)
+        _write(Path(output), packed.getvalue())
+        terminal.say(
+            f"Packed: {one_line(output)}; `ordeal replay {one_line(output)}` runs it where the class can be imported"
+        )
+        return 0
     return _list(flags) if flags.action == "list" else _export(flags)
-
-
-def _pack(flags: PackFlags) -> int:
-    """Write the archive."""
-    trace, name = _failure(flags.trace)
-    output = flags.output or f"{name}.zip"
-    if not output.endswith(".zip"):
-        raise ConfigError(f"`{one_line(output)}` does not end in .zip", hint="write a name that ends in .zip")
-    output = place_for("-o", output, is_trace, flags.on_exists)
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, data in _members(trace).items():
-            archive.writestr(zipfile.ZipInfo(name, _DATE), data, zipfile.ZIP_DEFLATED)
-    _write(Path(output), packed.getvalue())
-    terminal.say(
-        f"Packed: {one_line(output)}; `ordeal replay {one_line(output)}` runs it where the class can be imported"
-    )
-    return 0
 
 
 def _export(flags: ArtifactsFlags) -> int:

@@ -38,7 +38,24 @@ def run(flags: DashboardFlags) -> int:
         terminal.say("Press Ctrl-C to stop.")
         if flags.open:
             webbrowser.open(address)
-        _serve(listening, runs.absolute(), token)
+        uvicorn = importlib.import_module("uvicorn")
+        app = make_app(runs.absolute(), token, listening.getsockname()[1])
+        server = uvicorn.Server(
+            uvicorn.Config(
+                app,
+                http="h11",
+                loop="asyncio",
+                ws="none",
+                lifespan="off",
+                log_level="critical",
+                access_log=False,
+                server_header=False,
+                proxy_headers=False,
+                timeout_graceful_shutdown=1,
+            )
+        )
+        with suppress(KeyboardInterrupt):
+            server.run(sockets=[listening])
     return 0
 
 
@@ -48,24 +65,3 @@ def _listening(port: int) -> socket.socket:
     except OSError as error:
         hint = "name another `--port`, or none for one that is free"
         raise ConfigError(f"cannot listen on port {port}: {error.strerror or error}", hint=hint) from None
-
-
-def _serve(listening: socket.socket, runs: Path, token: str) -> None:
-    uvicorn = importlib.import_module("uvicorn")
-    app = make_app(runs, token, listening.getsockname()[1])
-    server = uvicorn.Server(
-        uvicorn.Config(
-            app,
-            http="h11",
-            loop="asyncio",
-            ws="none",
-            lifespan="off",
-            log_level="critical",
-            access_log=False,
-            server_header=False,
-            proxy_headers=False,
-            timeout_graceful_shutdown=1,
-        )
-    )
-    with suppress(KeyboardInterrupt):
-        server.run(sockets=[listening])

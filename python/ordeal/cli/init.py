@@ -200,12 +200,8 @@ def _outcome(result: Mapping[str, Any], chosen: FoundClass, package: FoundPackag
         replay = f"ordeal replay -v {id_of(result['failures'][0])}"
         yield f"  {replay}    shows what happened: a bug, or an answer to wrong arguments?"
     yield f"  ordeal explore    searches longer. What must always hold is for you to say, in {file}"
-    if not _is_installed(package):
-        yield f"  pip install -e .    lets pytest find `{package.name}`, which is not installed"
-
-
-def _is_installed(package: FoundPackage) -> bool:
-    """Return True if other programs find the package too; ``ordeal`` also looks in ``src``."""
     name = package.name.partition(".")[0]
+    # Other programs do not look in `src`, as `ordeal` does.
     in_sources = package.root.name == "src" and name not in metadata.packages_distributions()
-    return not in_sources and importlib.util.find_spec(name) is not None
+    if in_sources or importlib.util.find_spec(name) is None:
+        yield f"  pip install -e .    lets pytest find `{package.name}`, which is not installed"

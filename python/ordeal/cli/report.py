@@ -25,7 +25,15 @@ def run(flags: ReportFlags) -> int:
     """Write or compare reports. Return the exit code: 1 where the later report has a new finding."""
     what, names = flags.what, flags.runs
     if what == "diff":
-        return _diff(flags)
+        if len(names) != 2:
+            hint = "name the earlier run or report, then the later one"
+            raise ConfigError(f"`ordeal report diff` takes two runs, got {len(names)}", hint=hint)
+        found = compare(*(_document(name)[1] for name in names))
+        if flags.json:
+            terminal.write(json.dumps(dataclasses.asdict(found), indent=2) + "\n")
+        else:
+            terminal.write(comparison_text(found))
+        return FOUND if found.new else 0
     if what == "query":
         if not names or len(names) > 2:
             hint = "for example `ordeal report query '.results[].failures[].id'`"
@@ -74,16 +82,3 @@ def _document(name: str | None) -> tuple[Path | None, dict[str, Any]]:
             hint="`ordeal dashboard` shows what it had found, and whether it goes on",
         )
     return folder, read_document(result)
-
-
-def _diff(flags: ReportFlags) -> int:
-    names = flags.runs
-    if len(names) != 2:
-        hint = "name the earlier run or report, then the later one"
-        raise ConfigError(f"`ordeal report diff` takes two runs, got {len(names)}", hint=hint)
-    found = compare(*(_document(name)[1] for name in names))
-    if flags.json:
-        terminal.write(json.dumps(dataclasses.asdict(found), indent=2) + "\n")
-    else:
-        terminal.write(comparison_text(found))
-    return FOUND if found.new else 0

@@ -146,27 +146,25 @@ class PatchedSite(_native.PatchSite):
             return self._function, self.original
         known = self.known(layers)
         if known is None:
-            composed = self._wrap(layers[-1], self._compose(layers[:-1])[0])
+            layer = layers[-1]
+            inner = self._compose(layers[:-1])[0]
+            try:
+                composed = layer.wrap(inner)
+            except FaultError:
+                raise
+            except Exception as error:
+                raise FaultError(
+                    f"the wrapper of fault {layer.fault_name!r} failed for {describe(self)}: "
+                    f"{type(error).__name__}: {error}"
+                ) from error
+            if callable(inner) and not callable(composed):
+                raise FaultError(
+                    f"the wrapper of fault {layer.fault_name!r} returned {composed!r} for {describe(self)}",
+                    hint="return the function to be called instead of the original",
+                )
             known = composed, self.installed if self._dispatches else self._rebuild(composed)
             self.remember(layers, *known)
         return known
-
-    def _wrap(self, layer: Layer, inner: Any) -> Any:
-        try:
-            value = layer.wrap(inner)
-        except FaultError:
-            raise
-        except Exception as error:
-            raise FaultError(
-                f"the wrapper of fault {layer.fault_name!r} failed for {describe(self)}: "
-                f"{type(error).__name__}: {error}"
-            ) from error
-        if callable(inner) and not callable(value):
-            raise FaultError(
-                f"the wrapper of fault {layer.fault_name!r} returned {value!r} for {describe(self)}",
-                hint="return the function to be called instead of the original",
-            )
-        return value
 
     def _is_intact(self) -> bool:
         return stored_attribute(self.owner, self.attribute)[1] is self.installed

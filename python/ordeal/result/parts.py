@@ -9,6 +9,7 @@ from typing import Literal
 import msgspec
 
 from ordeal._base.formatting import counted, one_line
+from ordeal._base.json_fields import Count
 from ordeal._base.limits import LINE_CHARS_MAX
 from ordeal._base.world_reach import OF_WORLDS
 
@@ -122,9 +123,9 @@ class FaultUse(msgspec.Struct, frozen=True):
     """
 
     name: str
-    runs: int
-    calls: int
-    hits: int
+    runs: Count
+    calls: Count
+    hits: Count
 
     @property
     def is_of_world(self) -> bool:
@@ -161,8 +162,8 @@ class UnderFault(msgspec.Struct, frozen=True):
     """The ``steps`` of a rule under a fault, or without one where ``fault`` is None, and how many of them failed."""
 
     fault: str | None
-    steps: int
-    failures: int
+    steps: Count
+    failures: Count
 
 
 class RuleUse(msgspec.Struct, frozen=True):
@@ -293,9 +294,9 @@ class FoundFailure(msgspec.Struct, frozen=True):
 class WorkerProgress(msgspec.Struct, frozen=True):
     """What a worker has done. ``ended`` counts its processes that ended; each has a successor."""
 
-    runs: int
-    steps: int
-    ended: int
+    runs: Count
+    steps: Count
+    ended: Count
 
 
 class ProgressSnapshot(msgspec.Struct, frozen=True):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 from hypothesis import Phase, Verbosity, settings
-from hypothesis.database import ExampleDatabase, InMemoryExampleDatabase, choices_to_bytes
+from hypothesis.database import InMemoryExampleDatabase, choices_to_bytes
 from hypothesis.errors import DidNotReproduce, HypothesisException
 
 import ordeal._native as _native
@@ -79,7 +79,18 @@ class _Shelf:
         """Save ``tape``. Raises _NotSavedError."""
         self.failure = f"what fails in {self._cls.__name__}"
         try:
-            database = self._database()
+            if self._driver.factory is not self._cls:
+                raise _NotSavedError(
+                    "a function makes the machines, and Hypothesis knows a failure by the class of a TestCase"
+                )
+            rules = (*self._driver.definition.rules, *self._driver.definition.initializers)
+            if any(rule.is_coroutine for rule in rules) and not issubclass(self._cls, ChaosTest):
+                raise _NotSavedError("it has coroutine rules, and without the Explorer only a ChaosTest runs those")
+            database = self._settings.database
+            if database is None:
+                raise _NotSavedError("the settings of its TestCase have no example database")
+            if Phase.reuse not in self._settings.phases:
+                raise _NotSavedError("the settings of its TestCase leave out the phase that reads the example database")
             with GlobalRandoms().managed():
                 lowered = LoweringDriver(self._driver).run(tape)
             self._check(lowered, tape)
@@ -102,22 +113,6 @@ class _Shelf:
             raise _NotSavedError("its example database cannot be written")
         if isinstance(database, InMemoryExampleDatabase):
             raise _NotSavedError(IN_MEMORY)
-
-    def _database(self) -> ExampleDatabase:
-        """Return the database, if ``TestCase`` will look into it."""
-        if self._driver.factory is not self._cls:
-            raise _NotSavedError(
-                "a function makes the machines, and Hypothesis knows a failure by the class of a TestCase"
-            )
-        rules = (*self._driver.definition.rules, *self._driver.definition.initializers)
-        if any(rule.is_coroutine for rule in rules) and not issubclass(self._cls, ChaosTest):
-            raise _NotSavedError("it has coroutine rules, and without the Explorer only a ChaosTest runs those")
-        database = self._settings.database
-        if database is None:
-            raise _NotSavedError("the settings of its TestCase have no example database")
-        if Phase.reuse not in self._settings.phases:
-            raise _NotSavedError("the settings of its TestCase leave out the phase that reads the example database")
-        return database
 
     def _check(self, lowered: Lowered, tape: _native.Tape) -> None:
         """Check that Hypothesis' own test fails the same way."""

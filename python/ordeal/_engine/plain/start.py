@@ -22,7 +22,23 @@ def main() -> None:
     """Answer the request on stdin: the program as JSON on stdout, or the reason why there is none."""
     request, answers = take_request()
     recorder = Recorder(is_target_by(request["targets"], request["module"]))
-    finder = Finder(_wants(request["targets"], request["module"], recorder), recorder)
+    test_module = request["module"]
+    top = test_module.partition(".")[0]
+    folders: set[str] = set()
+
+    def wants(name: str, path: str) -> bool:
+        if is_within(name, [_MODEL]):
+            return True
+        if is_within(name, request["targets"]) or any(mark in path for mark in _INSTALLED):
+            return False
+        if name == test_module:
+            folders.add(str(Path(path).parent))
+        if is_within(name, [top]) or str(Path(path).parent) in folders:
+            recorder.definitions.modules.add(name)
+            return True
+        return False
+
+    finder = Finder(wants, recorder)
     recorder.files = finder.files
     finder.install()
     record: Any = importlib.import_module("ordeal._engine.plain.recording").record
@@ -46,26 +62,6 @@ def is_target_by(targets: Sequence[str], test_module: str) -> Any:
         return is_within(module, targets) or module.partition(".")[0] in tops
 
     return is_target
-
-
-def _wants(targets: Sequence[str], test_module: str, recorder: Recorder) -> Any:
-    """Return a predicate for modules of the test: those of its package or folder that are no targets."""
-    top = test_module.partition(".")[0]
-    folders: set[str] = set()
-
-    def wants(name: str, path: str) -> bool:
-        if is_within(name, [_MODEL]):
-            return True
-        if is_within(name, targets) or any(mark in path for mark in _INSTALLED):
-            return False
-        if name == test_module:
-            folders.add(str(Path(path).parent))
-        if is_within(name, [top]) or str(Path(path).parent) in folders:
-            recorder.definitions.modules.add(name)
-            return True
-        return False
-
-    return wants
 
 
 if __name__ == "__main__":

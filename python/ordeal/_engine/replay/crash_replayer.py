@@ -189,7 +189,24 @@ class CrashReplayer(Replayer):
     def run(self, tape: _native.Tape, observer: Observer | None = None) -> Replayed:
         """Run ``tape`` from a fresh machine in another process. An observer must be a recorder."""
         if isinstance(observer, RunRecorder):
-            return self._watched(tape, observer)
+            if self._trusted is not None:
+                error, bucket = self._trusted
+                replayed = self._replayed(Outcome(Status.FAILED, len(tape), error), bucket, tape)
+            else:
+                replayed = self._apart(tape, None)
+            child = Child(lambda channel, journal: self._record(replayed.tape, channel, journal), self._limits)
+            try:
+                self._await(child, None)
+                said = child.messages()
+            finally:
+                child.close()
+            if said and isinstance(said[-1][0], bytes):
+                observer.read(said[-1][0])
+            for step in bare_steps(self._driver, replayed.tape)[len(observer.steps) :]:
+                # Its arguments could not be drawn, so drawing is what ends the process.
+                observer.steps.append(step)
+                observer.program.append(f"state.{step.name}({observer.drawn_again(step.choices)})")
+            return replayed
         assert observer is None, "another process cannot tell this observer"
         return self._apart(tape, None)
 
@@ -255,27 +272,6 @@ class CrashReplayer(Replayer):
 
     def _within(self, tape: _native.Tape, deadline: float) -> tuple[Replayed | None, _native.Replay | None]:
         return self._apart(tape, deadline), None
-
-    def _watched(self, tape: _native.Tape, recorder: RunRecorder) -> Replayed:
-        """Record all steps with ``recorder``, in a process that ends when the last one would begin."""
-        if self._trusted is not None:
-            error, bucket = self._trusted
-            replayed = self._replayed(Outcome(Status.FAILED, len(tape), error), bucket, tape)
-        else:
-            replayed = self._apart(tape, None)
-        child = Child(lambda channel, journal: self._record(replayed.tape, channel, journal), self._limits)
-        try:
-            self._await(child, None)
-            said = child.messages()
-        finally:
-            child.close()
-        if said and isinstance(said[-1][0], bytes):
-            recorder.read(said[-1][0])
-        for step in bare_steps(self._driver, replayed.tape)[len(recorder.steps) :]:
-            # Its arguments could not be drawn, so drawing is what ends the process.
-            recorder.steps.append(step)
-            recorder.program.append(f"state.{step.name}({recorder.drawn_again(step.choices)})")
-        return replayed
 
     def _record(self, tape: _native.Tape, channel: Channel, journal: _native.Journal) -> None:
         """Record the steps, in the other process."""

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import msgspec
-from msgspec import Meta
 
+from ordeal._base.json_fields import Count, Seconds
 from ordeal._base.limits import MESSAGE_CHARS_MAX
+from ordeal.result.parts import WorkerProgress
 
 #: Rises when a reader of the old form could no longer read the new one.
 SCHEMA_VERSION = 1
-
-Count = Annotated[int, Meta(ge=0)]
-Seconds = Annotated[float, Meta(ge=0)]
 
 
 class Event(msgspec.Struct, kw_only=True, frozen=True, tag_field="type"):
@@ -144,14 +142,6 @@ class StatusFinding(msgspec.Struct, kw_only=True, frozen=True):
     error: str
 
 
-class StatusWorker(msgspec.Struct, kw_only=True, frozen=True):
-    """What a worker has done; ``ended`` counts its processes that ended and have a successor."""
-
-    runs: Count
-    steps: Count
-    ended: Count
-
-
 class RunStatus(msgspec.Struct, kw_only=True, frozen=True):
     """The state of a run, rewritten at most once a second. The figures are those of the class under search.
 
@@ -178,7 +168,7 @@ class RunStatus(msgspec.Struct, kw_only=True, frozen=True):
     findings: list[StatusFinding]
     findings_total: Count
     exit_code: int | None = None
-    workers: list[StatusWorker] = []
+    workers: list[WorkerProgress] = []
 
 
 def short(text: str) -> str:

@@ -3,34 +3,17 @@
 from __future__ import annotations
 
 from inspect import cleandoc
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import msgspec
 
-from ordeal._engine.runs.events import AnyEvent, Count, RunStatus, Seconds
+from ordeal._base.json_fields import Count, Seconds
+from ordeal._base.property_tracker import PropertyResult, ReliabilityCell
+from ordeal._engine.runs.events import AnyEvent, RunStatus
 from ordeal.config.schema import config_schema
+from ordeal.result.parts import FailurePlace, FaultUse, Inconclusive, RuleUse, SeedOutcome
 
 Ranges = Annotated[str, msgspec.Meta(pattern=r"^(\d{1,7}(-\d{1,7})?(,\d{1,7}(-\d{1,7})?)*)?$")]
-Status = Literal["PASS", "FAIL", "NOT EXERCISED"]
-
-
-class Line(msgspec.Struct, kw_only=True):
-    """A line of a source file."""
-
-    file: str
-    line: int
-    function: str
-    code: str
-
-
-class Place(msgspec.Struct, kw_only=True):
-    """Where a failure happened: ``at`` is in the machine, ``raised_at`` beyond it."""
-
-    kind: str
-    name: str
-    at: Line
-    raised_at: Line | None
-    asserted: list[str]
 
 
 class ReportedFailure(msgspec.Struct, kw_only=True):
@@ -42,7 +25,7 @@ class ReportedFailure(msgspec.Struct, kw_only=True):
     step: Count
     run_id: Count
     bucket: str
-    place: Place | None
+    place: FailurePlace | None
     broken_by: list[str]
     count: Count
     flaky: bool
@@ -102,67 +85,6 @@ class Telemetry(msgspec.Struct, kw_only=True):
     behavior: Behavior
 
 
-class ReportedSeed(msgspec.Struct, kw_only=True):
-    """A saved failure that was replayed."""
-
-    name: str
-    path: str
-    status: str
-    message: str
-
-
-class ReportedProperty(msgspec.Struct, kw_only=True):
-    """A property of the program or the machine."""
-
-    name: str
-    type: str
-    hits: Count
-    passes: Count
-    failures: Count
-    status: Status
-    evidence_status: Status
-    summary: str
-    details: str
-    first_run: int | None = None
-
-
-class Cell(msgspec.Struct, kw_only=True):
-    """A property while one operation met one fault."""
-
-    operation: str
-    fault: str
-    name: str
-    type: str
-    hits: Count
-    passes: Count
-    failures: Count
-    status: Status
-
-
-class ReportedFault(msgspec.Struct, kw_only=True):
-    """In how many runs a fault was on, how many calls met it, and how many it changed."""
-
-    name: str
-    runs: Count
-    calls: Count
-    hits: Count
-
-
-class RuleCell(msgspec.Struct, kw_only=True):
-    """How many steps of a rule had a fault on, or none where ``fault`` is null, and how many of these failed."""
-
-    fault: str | None
-    steps: Count
-    failures: Count
-
-
-class ReportedRule(msgspec.Struct, kw_only=True):
-    """What a rule did without a fault and under each."""
-
-    name: str
-    cells: list[RuleCell]
-
-
 class ReportedDiscovery(msgspec.Struct, kw_only=True):
     """An estimate of what is left to find."""
 
@@ -173,13 +95,6 @@ class ReportedDiscovery(msgspec.Struct, kw_only=True):
     next_run_max: float
     total: float
     unseen: int
-
-
-class ReportedInconclusive(msgspec.Struct, kw_only=True):
-    """Why a result without failures shows nothing."""
-
-    reason: str
-    hint: str
 
 
 class Timing(msgspec.Struct, kw_only=True):
@@ -201,18 +116,18 @@ class ReportedResult(msgspec.Struct, kw_only=True):
     checkpoints_saved: Count
     rejected_runs: Count
     unconfirmed: Count
-    inconclusive: ReportedInconclusive | None
+    inconclusive: Inconclusive | None
     stopped_reason: str
     target_modules: list[str] | None
     imported_modules: list[str]
     snapshot_kind: str
     discovery: ReportedDiscovery | None
     telemetry: Telemetry
-    seed_replays: list[ReportedSeed]
-    properties: list[ReportedProperty]
-    reliability_cells: list[Cell]
-    faults: list[ReportedFault]
-    rules: list[ReportedRule] = []
+    seed_replays: list[SeedOutcome]
+    properties: list[PropertyResult]
+    reliability_cells: list[ReliabilityCell]
+    faults: list[FaultUse]
+    rules: list[RuleUse] = []
     notes: list[str]
     failures: list[ReportedFailure]
     known: list[ReportedKnown]

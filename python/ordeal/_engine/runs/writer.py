@@ -30,7 +30,6 @@ from ordeal._engine.runs.events import (
     ShrinkingBegun,
     Shrunk,
     StatusFinding,
-    StatusWorker,
     plain,
     short,
 )
@@ -244,9 +243,7 @@ class RunWriter:
             findings=findings[:ITEMS_MAX],
             findings_total=len(findings),
             exit_code=exit_code,
-            workers=[
-                StatusWorker(runs=each.runs, steps=each.steps, ended=each.ended) for each in latest.workers[:ROWS_MAX]
-            ],
+            workers=list(latest.workers[:ROWS_MAX]),
         )
         self._replace(STATUS, self._encode(status))
 

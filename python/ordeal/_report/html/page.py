@@ -198,31 +198,28 @@ def class_views(events: Iterable[Event]) -> list[ClassView]:
         if isinstance(event, ClassStarted):
             views.append(ClassView(event.test_class, event.elapsed))
         elif views:
-            _take(views[-1], event)
+            view = views[-1]
+            seconds = event.elapsed - view.began
+            if isinstance(event, NewEdges | Progress) and event.edges:
+                view.points.append(Point(seconds, event.runs, event.edges))
+            if isinstance(event, Progress):
+                view.progress = event
+            elif isinstance(event, Found):
+                view.found[event.id] = event
+                if len(view.marks) < MARKS_MAX:
+                    view.marks.append(Mark(seconds, event.error))
+            elif isinstance(event, Shrunk):
+                # Shrinking may have joined some of what was found: what is shrunk is all that is reported.
+                if not any(isinstance(each, Shrunk) for each in view.found.values()):
+                    view.found.clear()
+                view.found[event.id] = event
+            elif isinstance(event, SeedReplayed):
+                view.seeds.append(event)
+            elif isinstance(event, Health):
+                view.notes.append(event.message)
+            elif isinstance(event, ClassDone):
+                view.done = event
     return views
-
-
-def _take(view: ClassView, event: Event) -> None:
-    seconds = event.elapsed - view.began
-    if isinstance(event, NewEdges | Progress) and event.edges:
-        view.points.append(Point(seconds, event.runs, event.edges))
-    if isinstance(event, Progress):
-        view.progress = event
-    elif isinstance(event, Found):
-        view.found[event.id] = event
-        if len(view.marks) < MARKS_MAX:
-            view.marks.append(Mark(seconds, event.error))
-    elif isinstance(event, Shrunk):
-        # Shrinking may have joined some of what was found: what is shrunk is all that is reported.
-        if not any(isinstance(each, Shrunk) for each in view.found.values()):
-            view.found.clear()
-        view.found[event.id] = event
-    elif isinstance(event, SeedReplayed):
-        view.seeds.append(event)
-    elif isinstance(event, Health):
-        view.notes.append(event.message)
-    elif isinstance(event, ClassDone):
-        view.done = event
 
 
 # -- a class ----------------------------------------------------------------------------------------------------------
@@ -348,31 +345,30 @@ def _search(result: Mapping[str, Any]) -> list[dict[str, str]]:
 
 def render_trace(trace: Trace, view: TraceView, path: str) -> str:
     """Return the page of a trace that fails; ``path`` is where it is saved."""
-    failure = finding_values(_row(trace, view, path), view, replayed=frozenset([path]))
+    assert trace.failure is not None
+    bucket = trace.failure.bucket
+    failure = finding_values(
+        {
+            "id": failure_id(bucket),
+            "error_type": trace.failure.error_type,
+            "error_message": trace.failure.error_message,
+            "run_id": trace.run_id,
+            "bucket": bucket,
+            "place": to_builtins(view.place),
+            "broken_by": [view.steps[-1].name] if view.steps and broken_invariant(view.place) else [],
+            "count": 0,
+            "flaky": False,
+            "shrunk": True,
+            "active_faults": view.steps[-1].faults_on if view.steps else [],
+            "necessary_faults": None,
+            "trace_steps": len(trace.taken_steps()),
+            "trace_path": path,
+            "seed_path": path,
+            "program": runnable_program(trace.program, trace.test_class),
+        },
+        view,
+        replayed=frozenset([path]),
+    )
     facts = [f"random seed {trace.seed}", *(f"{name} {version}" for name, version in trace.versions.items())]
     title = f"{failure['error']} - ordeal"
     return render("trace.html", {"title": title, "finding": failure, "facts": facts, "test_class": trace.test_class})
-
-
-def _row(trace: Trace, view: TraceView, path: str) -> dict[str, Any]:
-    """Return the failure as the report would have it, as far as a trace knows."""
-    assert trace.failure is not None
-    bucket = trace.failure.bucket
-    return {
-        "id": failure_id(bucket),
-        "error_type": trace.failure.error_type,
-        "error_message": trace.failure.error_message,
-        "run_id": trace.run_id,
-        "bucket": bucket,
-        "place": to_builtins(view.place),
-        "broken_by": [view.steps[-1].name] if view.steps and broken_invariant(view.place) else [],
-        "count": 0,
-        "flaky": False,
-        "shrunk": True,
-        "active_faults": view.steps[-1].faults_on if view.steps else [],
-        "necessary_faults": None,
-        "trace_steps": len(trace.taken_steps()),
-        "trace_path": path,
-        "seed_path": path,
-        "program": runnable_program(trace.program, trace.test_class),
-    }

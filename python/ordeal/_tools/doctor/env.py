@@ -47,6 +47,10 @@ class Environment(msgspec.Struct, frozen=True):
 
 def environment() -> Environment:
     """Return the environment of this process."""
+    importlib.import_module("ordeal.explore")  # asks Hypothesis for all that a search uses
+    holders = sorted({str(sys.monitoring.get_tool(each)) for each in ORDER} - {"None"})
+    taken = f"no: taken by {', '.join(holders)}"
+    lost = sorted({place.partition(":")[2] for place in missing})
     return Environment(
         versions=versions_now(),
         system={
@@ -55,7 +59,15 @@ def environment() -> Environment:
             "gil": "on" if has_gil() else "off",
             "cores": str(usable_cpus()),
         },
-        works=_works(),
+        works={
+            "coverage": "yes" if free_tools() else taken,
+            "processes of their own": "yes" if hasattr(os, "fork") else "no: this system has no fork",
+            "memory limits": "yes" if importlib.util.find_spec("resource") else "no: this system has none",
+            "mutants in namespaces": "yes, where the system allows it"
+            if hasattr(os, "unshare")
+            else "no: copies of files",
+            "inside of Hypothesis": f"no: it lacks {', '.join(lost)}, so that runs may be slower" if lost else "yes",
+        },
         refused_in_simulations=_REFUSED,
         packages={name: found for name in _PACKAGES if (found := _version(name))},
         pytest_plugins=pytest_plugins(),
@@ -69,20 +81,6 @@ def pytest_plugins() -> tuple[str, ...]:
     """Return the packages whose plugins pytest loads, besides ordeal and Hypothesis."""
     names = {each.dist.name for each in entry_points(group="pytest11") if each.dist is not None}
     return tuple(sorted(names - {"ordeal", "hypothesis"}))
-
-
-def _works() -> dict[str, str]:
-    importlib.import_module("ordeal.explore")  # asks Hypothesis for all that a search uses
-    holders = sorted({str(sys.monitoring.get_tool(each)) for each in ORDER} - {"None"})
-    taken = f"no: taken by {', '.join(holders)}"
-    lost = sorted({place.partition(":")[2] for place in missing})
-    return {
-        "coverage": "yes" if free_tools() else taken,
-        "processes of their own": "yes" if hasattr(os, "fork") else "no: this system has no fork",
-        "memory limits": "yes" if importlib.util.find_spec("resource") else "no: this system has none",
-        "mutants in namespaces": "yes, where the system allows it" if hasattr(os, "unshare") else "no: copies of files",
-        "inside of Hypothesis": f"no: it lacks {', '.join(lost)}, so that runs may be slower" if lost else "yes",
-    }
 
 
 def _version(package: str) -> str:

@@ -34,7 +34,6 @@ from ordeal._native import deep_copy, monotonic
 from ordeal._tools.doctor.checks import called_faults
 from ordeal.errors import OrdealError
 from ordeal.explore import Explorer
-from ordeal.result import ExplorationResult
 from ordeal.result.exploration import line_ranges
 
 _EVENTS = sys.monitoring.events
@@ -220,27 +219,23 @@ def examined(order: Mapping[str, Any]) -> dict[str, Any]:
         "rules": [_uses(each) | {"preconditions": preconditions[each.name]} for each in counts.rules.values()],
         "invariants": [_uses(each) for each in counts.invariants.values()],
         "copies": list(islice(_not_copied(counts.last), 5)) if counts.last is not None else [],
-        "result": _plain(result, compiled_modules(explorer.targets)),
-    }
-
-
-def _plain(result: ExplorationResult, compiled: list[str]) -> dict[str, Any]:
-    return {
-        "total_runs": result.total_runs,
-        "total_steps": result.total_steps,
-        "seconds": result.duration_seconds,
-        "stopped_reason": result.stopped_reason,
-        "unique_edges": result.unique_edges,
-        "failures": len(result.failures),
-        "inconclusive": None if result.inconclusive is None else to_builtins(result.inconclusive),
-        "target_modules": list(result.target_modules or ()),
-        "imported_modules": list(result.imported_modules),
-        "snapshot_kind": result.snapshot_kind,
-        "faults": [to_builtins(use) for use in result.faults],
-        "properties": json_properties(result.properties),
-        "covered_lines": {file: ",".join(line_ranges(lines)) for file, lines in result.covered_lines.items()},
-        "calling": called_faults(result),
-        "compiled": compiled,
+        "result": {
+            "total_runs": result.total_runs,
+            "total_steps": result.total_steps,
+            "seconds": result.duration_seconds,
+            "stopped_reason": result.stopped_reason,
+            "unique_edges": result.unique_edges,
+            "failures": len(result.failures),
+            "inconclusive": None if result.inconclusive is None else to_builtins(result.inconclusive),
+            "target_modules": list(result.target_modules or ()),
+            "imported_modules": list(result.imported_modules),
+            "snapshot_kind": result.snapshot_kind,
+            "faults": [to_builtins(use) for use in result.faults],
+            "properties": json_properties(result.properties),
+            "covered_lines": {file: ",".join(line_ranges(lines)) for file, lines in result.covered_lines.items()},
+            "calling": called_faults(result),
+            "compiled": compiled_modules(explorer.targets),
+        },
     }
 
 

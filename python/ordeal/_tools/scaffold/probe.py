@@ -335,7 +335,10 @@ class _ClassTrial:
     # methods
 
     def _find_methods(self) -> Iterator[Method]:
-        names = [name for name in self._names() if not name.startswith("_") or name in _ITEMS or name in SYMBOLS]
+        bases = [base for base in self._cls.__mro__ if base is not object]
+        own = [base for base in bases if not getattr(base, "__module__", "").startswith(("builtins", "typing"))]
+        known = dict.fromkeys(name for base in own for name in vars(base))
+        names = [name for name in known if not name.startswith("_") or name in _ITEMS or name in SYMBOLS]
         ending = next((name for name in _ENDS if name in names), "") if _BEGINS.isdisjoint(names) else ""
         for name in names[:LINES_MAX]:
             found = inspect.getattr_static(self._cls, name)
@@ -356,14 +359,6 @@ class _ClassTrial:
                 form = "item" if name in _ITEMS else "operator" if name in SYMBOLS else "call"
                 ends = name == ending and not bound and all(OMITTED in each.candidates for each in parameters)
                 yield Method(name, form, [] if ends else parameters, ends=ends, refused=refused)
-
-    def _names(self) -> list[str]:
-        """Return the names of the class and its bases, but for those of builtins, in the order of definition."""
-        names: dict[str, None] = {}
-        for base in self._cls.__mro__:
-            if base is not object and not getattr(base, "__module__", "").startswith(("builtins", "typing")):
-                names.update(dict.fromkeys(vars(base)))
-        return list(names)
 
     def _parameters(self, function: Any, *, skip: int, makes: bool = False) -> list[Parameter] | None:
         """Return what may be given to ``function``, no object of the class if it ``makes`` one; None if unknown."""
@@ -471,23 +466,19 @@ class _ClassTrial:
                 values = [each.draw(rng) for each in choice]
                 return bounded(lambda: invoke(kind, parameters, values))
 
-            if self._passes(made):
-                words = [kind.__name__]
-                words += [
-                    f"{each.name + '=' if each.keyword else ''}{one.strategy}"
-                    for each, one in zip(parameters, choice, strict=True)
-                ]
-                imports = (path, *(name for one in choice for name in one.imports))
-                return Candidate(f"st.builds({', '.join(words)})", kind.__name__, made, imports)
+            try:
+                for _ in range(_DRAWS):
+                    made(self._rng)
+            except BaseException:  # noqa: BLE001 - whatever a constructor raises
+                continue
+            words = [kind.__name__]
+            words += [
+                f"{each.name + '=' if each.keyword else ''}{one.strategy}"
+                for each, one in zip(parameters, choice, strict=True)
+            ]
+            imports = (path, *(name for one in choice for name in one.imports))
+            return Candidate(f"st.builds({', '.join(words)})", kind.__name__, made, imports)
         return None
-
-    def _passes(self, made: Callable[[Draws], Any]) -> bool:
-        try:
-            for _ in range(_DRAWS):
-                made(self._rng)
-        except BaseException:  # noqa: BLE001 - whatever a constructor raises
-            return False
-        return True
 
     def _instances(self) -> Candidate:
         return Candidate("OTHERS", self._cls.__name__, lambda _: self._fresh())
@@ -511,8 +502,11 @@ class _ClassTrial:
                 error = self._attempt(thing, trial)
                 if isinstance(error, Exception) and not trial.refused and make == self._fresh:
                     trial.answers.add(type(error))
-                # Arguments of a wrong kind may be stored, and fail later.
-                broken += error is None and not self._shows(thing)
+                if error is None:
+                    try:
+                        bounded(lambda thing=thing: repr(thing))  # type: ignore[misc]
+                    except BaseException:  # noqa: BLE001 - arguments of a wrong kind may be stored, and fail later
+                        broken += 1
             if trial.refused:
                 method.refused = trial.refused
                 return
@@ -526,13 +520,6 @@ class _ClassTrial:
                 method.gives_own, method.gives = trial.gives_own, trial.gives
             if trial.passed == _DRAWS + broken or self._is_over():
                 return
-
-    def _shows(self, thing: Any) -> bool:
-        try:
-            bounded(lambda: repr(thing))
-        except BaseException:  # noqa: BLE001 - a method of the class under trial
-            return False
-        return True
 
     def _attempt(
         self, thing: Any, method: Method, *, count: bool = True, values: list[Any] | None = None

@@ -85,9 +85,12 @@ class _Writer:
         left_out += [msgspec.structs.replace(each, left_out="takes what no other call returns") for each in ungiven]
         read = [each.name for each in kept if each.form == "property" and not each.answers]
         rules = [self._rule(each) for each in kept if not (each.ends or each.name in read)]
+        if read:
+            asked = [f"_ = self.{self._attribute}.{name}" for name in read]
+            rules.append(self._function("rule", "look", [], ['"""Read what can be read."""', *asked]))
         endings = [each.name for each in kept if each.ends]
         bundles = ["\n".join(f'{name} = Bundle("{name}")' for name in self._bundles)] if self._bundles else []
-        body = [*bundles, self._create(), *rules, *self._look(read), *self._teardown(endings), *self._invariants()]
+        body = [*bundles, self._create(), *rules, *self._teardown(endings), *self._invariants()]
         body = [textwrap.indent(part, "    ") for part in body]
         machine = (
             f'class {machine_name(self._tried)}(ChaosTest):\n    """{self._class} under any sequence of calls."""\n\n'
@@ -192,7 +195,10 @@ class _Writer:
         body = [f"with suppress({', '.join(answers)}):", f"    {call}"] if answers else [call]
         body += ["return multiple()"] * bool(target and answers)
         wanted = f"read_{method.name}" if method.form == "property" else _NAMES.get(method.name, method.name)
-        name = self._rule_name(wanted)
+        name = free(wanted)
+        while name in self._rule_names:
+            name += "_"
+        self._rule_names.add(name)
         return self._function("rule", name, parameters, body, target=target)
 
     def _teardown(self, endings: Sequence[str]) -> Iterator[str]:
@@ -206,13 +212,6 @@ class _Writer:
                 f'    if hasattr(self, "{self._attribute}"):\n{lines}'
                 "    super().teardown()"
             )
-
-    def _rule_name(self, wanted: str) -> str:
-        name = free(wanted)
-        while name in self._rule_names:
-            name += "_"
-        self._rule_names.add(name)
-        return name
 
     def _function(
         self,
@@ -247,11 +246,6 @@ class _Writer:
             return name
         self._imports.setdefault(module, set()).add(name.partition(".")[0])
         return name
-
-    def _look(self, names: Sequence[str]) -> Iterator[str]:
-        if names:
-            asked = [f"_ = self.{self._attribute}.{name}" for name in names]
-            yield self._function("rule", "look", [], ['"""Read what can be read."""', *asked])
 
     def _invariants(self) -> Iterator[str]:
         thing, protocol = f"self.{self._attribute}", self._tried.protocol

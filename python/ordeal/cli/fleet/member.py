@@ -73,7 +73,23 @@ def main() -> int:
     task, store = MemberTask.from_json(given["task"]), given["store"]
     teller = _Teller()
     try:
-        result = _explored(task, store, teller)
+        deadline = time.monotonic() + task.seconds
+        task.enter()
+        trust(task.test_class)
+        machine = load_class(task.test_class)
+        explorer = Explorer.of(machine, task.options())
+        # Members that explore the same code meet in one namespace of the store.
+        cls = make_driver(machine, None).definition.cls
+        namespace = namespace_of(cls, explorer.targets, instrumentation=explorer.options.coverage)
+        teller.tell(state="starting", code=digest_of(namespace))
+
+        def explored() -> ExplorationResult:
+            left = max(1.0, deadline - time.monotonic())
+            here = task.options(isolate=True, store=store, max_time=left)
+            return Explorer.of(machine, here).explore(teller.progress, teller.shrinking)
+
+        # It joins the store first, which may be away just then.
+        result = when_back(explored, min(task.seconds, STORE_SECONDS))
     except OrdealError as error:
         teller.tell(state="failed", error=one_line(error.message), hint=one_line(error.hint or ""))
         return WRONG_USE
@@ -93,26 +109,6 @@ def main() -> int:
         note=one_line("; ".join(map(str, result.notes)), limit=500),
     )
     return 0
-
-
-def _explored(task: MemberTask, store: str, teller: _Teller) -> ExplorationResult:
-    deadline = time.monotonic() + task.seconds
-    task.enter()
-    trust(task.test_class)
-    machine = load_class(task.test_class)
-    explorer = Explorer.of(machine, task.options())
-    # Members that explore the same code meet in one namespace of the store.
-    cls = make_driver(machine, None).definition.cls
-    namespace = namespace_of(cls, explorer.targets, instrumentation=explorer.options.coverage)
-    teller.tell(state="starting", code=digest_of(namespace))
-
-    def explored() -> ExplorationResult:
-        left = max(1.0, deadline - time.monotonic())
-        here = task.options(isolate=True, store=store, max_time=left)
-        return Explorer.of(machine, here).explore(teller.progress, teller.shrinking)
-
-    # It joins the store first, which may be away just then.
-    return when_back(explored, min(task.seconds, STORE_SECONDS))
 
 
 if __name__ == "__main__":

@@ -34,7 +34,21 @@ def run(flags: FleetFlags) -> int:
     url = named_store(flags.url, settings)
     if not url:
         raise ConfigError("no store is named", hint=f"write its URL, or set {STORE_VARIABLE}")
-    name = _name(url, flags.name)
+    known = launchers(url)
+    where = f"in the store {shown_address(url)}"
+    if not known:
+        raise ConfigError(
+            f"no fleet is {where}", hint="start one with `ordeal explore --on`; it stays here when it ends"
+        )
+    if flags.name and flags.name not in known:
+        raise ConfigError(f"no fleet `{flags.name}` is {where}", hint=f"these are: {', '.join([*known][-LISTED_MAX:])}")
+    now = time.time()
+    running = [name for name in known if state_of({LAUNCHER: known[name]}, now) in ("running", "stopping", "left")]
+    if flags.name or len(running) < 2:
+        name = flags.name or (running or [*known])[-1]
+    else:
+        hint = f"add `--name`, for example `--name {running[-1]}`"
+        raise ConfigError(f"{len(running)} fleets run {where}: {', '.join(running[-LISTED_MAX:])}", hint=hint)
     board = Board(url, name)
     records = board.all()
     if flags.action == "stop" and state_of(records, time.time()) == "ended":
@@ -49,24 +63,6 @@ def run(flags: FleetFlags) -> int:
         text = fleet_text if flags.action == "status" else log_text
         terminal.write(text(name, records, time.time()))
     return 0
-
-
-def _name(url: str, given: str | None) -> str:
-    """Return the fleet to show. If several run, the user must name one."""
-    known = launchers(url)
-    where = f"in the store {shown_address(url)}"
-    if not known:
-        raise ConfigError(
-            f"no fleet is {where}", hint="start one with `ordeal explore --on`; it stays here when it ends"
-        )
-    if given and given not in known:
-        raise ConfigError(f"no fleet `{given}` is {where}", hint=f"these are: {', '.join([*known][-LISTED_MAX:])}")
-    now = time.time()
-    running = [name for name in known if state_of({LAUNCHER: known[name]}, now) in ("running", "stopping", "left")]
-    if given or len(running) < 2:
-        return given or (running or [*known])[-1]
-    hint = f"add `--name`, for example `--name {running[-1]}`"
-    raise ConfigError(f"{len(running)} fleets run {where}: {', '.join(running[-LISTED_MAX:])}", hint=hint)
 
 
 def document(name: str, records: Records) -> dict[str, Any]:

@@ -92,7 +92,15 @@ def read_record(path: Path) -> list[Entry]:
         # What YAML makes of a byte takes a hundred.
         data = read_whole(path, SOURCE_BYTES_MAX if is_cassette else INPUT_BYTES_MAX)
         if not is_cassette:
-            return _read_lines(data, str(path))
+            # One document, so that its limits hold for the whole file, and errors name the line.
+            where, document = str(path), b"[" + b",\n".join(data.removesuffix(b"\n").split(b"\n")) + b"]"
+            head, *entries = read_json(document, where) or [None]
+            frame = checked(head, _Head, f"{where}: line 1")
+            if (frame.format, frame.version) != (FORMAT, VERSION):
+                hint = f"{_AGAIN}, or read it with the ordeal that wrote it"
+                what = f"{frame.format!r:.50} of version {frame.version}"
+                raise TraceError(f"{where} is {what}; this ordeal reads {FORMAT!r} of version {VERSION}", hint=hint)
+            return [checked(entry, Entry, f"{where}: line {number}") for number, entry in enumerate(entries, 2)]
         read: list[Entry] = with_vcr("cassette").read_cassette(data, str(path))
         return read
     except OSError as error:
@@ -102,17 +110,6 @@ def read_record(path: Path) -> list[Entry]:
         raise RecordError(f"the record {error.message}", hint=error.hint or _AGAIN) from None
     except RecursionError:
         raise RecordError(f"the record {path} nests lists or objects too deeply", hint=_AGAIN) from None
-
-
-def _read_lines(data: bytes, where: str) -> list[Entry]:
-    # One document, so that its limits hold for the whole file, and errors name the line.
-    head, *entries = read_json(b"[" + b",\n".join(data.removesuffix(b"\n").split(b"\n")) + b"]", where) or [None]
-    frame = checked(head, _Head, f"{where}: line 1")
-    if (frame.format, frame.version) != (FORMAT, VERSION):
-        hint = f"{_AGAIN}, or read it with the ordeal that wrote it"
-        what = f"{frame.format!r:.50} of version {frame.version}"
-        raise TraceError(f"{where} is {what}; this ordeal reads {FORMAT!r} of version {VERSION}", hint=hint)
-    return [checked(entry, Entry, f"{where}: line {number}") for number, entry in enumerate(entries, 2)]
 
 
 def with_vcr(module: str) -> Any:

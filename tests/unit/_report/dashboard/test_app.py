@@ -23,9 +23,9 @@ from ordeal._engine.runs.events import (
     RunStatus,
     SessionBegun,
     Shrunk,
-    StatusWorker,
 )
 from ordeal._report.dashboard.app import make_app
+from ordeal.result.parts import WorkerProgress
 
 TOKEN, PORT = "secret-token", 4711
 RUN = "20261123-014300-4711"
@@ -95,7 +95,7 @@ def status() -> RunStatus:
         next_run_max=0.01,
         findings=[],
         findings_total=1,
-        workers=[StatusWorker(runs=8, steps=80, ended=0), StatusWorker(runs=2, steps=20, ended=3)],
+        workers=[WorkerProgress(runs=8, steps=80, ended=0), WorkerProgress(runs=2, steps=20, ended=3)],
     )
 
 
