@@ -18,6 +18,11 @@ _SPECIAL = re.compile(r"[^\x20-\x7e]")
 _COMMAND = re.compile(r"^(\s*)(:|#)(?=:|#\[)", re.MULTILINE)
 
 
+def writable_text(text: str) -> str:
+    """Return ``text`` in a form that any file and message can hold."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
 def printable(text: str, *, keep: str = "\n\t") -> str:
     """Return ``text`` with each character escaped that is not printable and that ``keep`` does not hold."""
     # A subclass may have its own methods.

@@ -142,6 +142,15 @@ def error_message(error: BaseException) -> str:
     )
 
 
+def leaves_of(error: BaseException) -> Iterator[BaseException]:
+    """Yield the errors in a group, or the one that an error is."""
+    if isinstance(error, BaseExceptionGroup):
+        for each in error.exceptions:
+            yield from leaves_of(each)
+    else:
+        yield error
+
+
 def traceback_text(error: BaseException, first: TracebackType | None) -> str:
     """Return the traceback of ``error`` from ``first`` on, with the exceptions that led to it, as Python prints it."""
 

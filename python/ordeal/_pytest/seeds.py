@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import pytest
 
 from ordeal._base.formatting import counted, describe_error, one_line
-from ordeal._base.untrusted import bounded_call, release_frames, traceback_text
+from ordeal._base.untrusted import bounded_call, leaves_of, release_frames, traceback_text
 from ordeal._engine.seed_corpus.paths import CORPUS_DIR, SeedError, seed_name, seed_paths
 from ordeal._report.pytest_lines import (
     PULLED_DIR,
@@ -322,15 +322,6 @@ class SeedItem(pytest.Item):
         return self.path, None, f"{ROOT} {self.parent.name}/{self.name}"
 
 
-def _leaves(error: BaseException) -> Iterator[BaseException]:
-    """Yield the failures that Hypothesis has found, each as it was raised."""
-    if isinstance(error, BaseExceptionGroup):
-        for each in error.exceptions:
-            yield from _leaves(each)
-    else:
-        yield error
-
-
 def _cause(error: BaseException) -> BaseException | None:
     """Return ``error`` unless its truth value raises: pytest asks for it, and would show the wrong exception."""
     return bounded_call(lambda: (error, bool(error))[0], lambda _raised: None)
@@ -536,7 +527,7 @@ class SeedReplays:
 
     def _again(self, error: BaseException) -> set[str]:
         """Return the places of the failures of a test, if all of them are those of seeds."""
-        places: set[str] = bounded_call(lambda: self.places(_leaves(error)), lambda _raised: set())
+        places: set[str] = bounded_call(lambda: self.places(leaves_of(error)), lambda _raised: set())
         return places if places <= self.failing else set()
 
     @staticmethod

@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 import ordeal._native as _native
+from ordeal._base.formatting import writable_text
 from ordeal._engine.isolation.working_folder import present_folder
 
 #: Folders of tools that write there on their own, and of devices.
@@ -71,11 +72,11 @@ class OutsideUse:
         if kind in ("bind", "connect"):
             use = UseKind.LISTENS if kind == "bind" else UseKind.CONNECTS
             if isinstance(what, str) and what and not what.startswith(("\0", *_SYSTEM_FOLDERS)):
-                return Use(use, _writable(os.path.realpath(what)))
+                return Use(use, writable_text(os.path.realpath(what)))
             match what:
                 # A port that the system chooses is that of no other process.
                 case (str(host), int(port), *_) if kind == "connect" or port != 0:
-                    return Use(use, f"{_writable(host) or '*'}:{port}")
+                    return Use(use, f"{writable_text(host) or '*'}:{port}")
             return None
         path = os.fsdecode(what) if isinstance(what, str | bytes) else ""
         if kind == "database":
@@ -96,12 +97,7 @@ class OutsideUse:
             # Many are only read; for one that is gone by now, that is unknown. Times of files may be 20 ms coarse.
             if changed and all(each < self._started_ns - 20_000_000 for each in changed):
                 return None
-        return Use(UseKind.WRITES, _writable(whole))
-
-
-def _writable(text: str) -> str:
-    """Return the text without characters that no message can hold."""
-    return text.encode("utf-8", "backslashreplace").decode()
+        return Use(UseKind.WRITES, writable_text(whole))
 
 
 class Contention:

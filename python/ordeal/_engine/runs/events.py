@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from ordeal._base.formatting import writable_text
 from ordeal._base.json_fields import Count, Seconds
 from ordeal._base.limits import MESSAGE_CHARS_MAX
 from ordeal.result.parts import WorkerProgress
@@ -174,7 +175,7 @@ class RunStatus(msgspec.Struct, kw_only=True, frozen=True):
 def short(text: str) -> str:
     """Return a text of the program under test as an event holds it: of limited length, and valid as UTF-8."""
     cut = text if len(text) <= MESSAGE_CHARS_MAX else f"{text[: MESSAGE_CHARS_MAX - 3]}..."
-    return cut.encode("utf-8", "backslashreplace").decode("utf-8")
+    return writable_text(cut)
 
 
 def plain(value: object) -> object:

@@ -147,7 +147,9 @@ def schemas() -> dict[str, dict[str, Any]]:
     kinds: dict[str, Any] = {"event": AnyEvent, "report": ReportDocument, "status": RunStatus}
     made = {"config": config_schema()}
     for name, kind in kinds.items():
-        made[name] = msgspec.json.schema(kind)
+        made[name] = msgspec.json.decode(
+            msgspec.json.encode(msgspec.json.schema(kind))
+        )  # with lists in place of tuples
         for each in made[name]["$defs"].values():
             if "description" in each:
                 each["description"] = cleandoc(each["description"])  # Python 3.12 leaves docstrings indented

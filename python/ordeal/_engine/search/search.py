@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 import ordeal._native as _native
 from ordeal._base.buggify_state import many_runs
-from ordeal._base.formatting import one_line
+from ordeal._base.formatting import one_line, writable_text
 from ordeal._base.outside import NOTE, outside
 from ordeal._base.untrusted import error_message
 from ordeal._engine.coverage.targets import Target
@@ -30,7 +30,7 @@ from ordeal._engine.search.run_loop import RunLoop, make_session
 from ordeal._engine.search.state import SearchProgress, SessionState, writable_snapshot
 from ordeal._engine.search.uses import FaultUses, RuleUses
 from ordeal._engine.triage.findings import Findings, KnownFailures
-from ordeal._engine.triage.messages import CheckFailed, writable_text
+from ordeal._engine.triage.messages import CheckFailed
 from ordeal._engine.triage.setup import ReplaySetup
 from ordeal._hypothesis.internals import skip_types
 from ordeal._hypothesis.private import note_missing

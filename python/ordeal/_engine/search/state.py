@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 import ordeal._native as _native
-from ordeal._base.formatting import counted
+from ordeal._base.formatting import counted, writable_text
 from ordeal._base.property_tracker import Snapshot as PropertySnapshot
 from ordeal._engine.coverage.targets import Target
 from ordeal._engine.isolation.working_folder import WorkingFolder
@@ -30,7 +30,7 @@ from ordeal._engine.storage.state_file import (
     write_state,
 )
 from ordeal._engine.triage.findings import Findings
-from ordeal._engine.triage.messages import finding_of, saved_finding, writable_text
+from ordeal._engine.triage.messages import finding_of, saved_finding
 from ordeal._native import monotonic
 from ordeal.errors import StateError
 from ordeal.result import NoteKind, Notes, SnapshotKind

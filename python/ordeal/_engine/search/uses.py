@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import ordeal._native as _native
+from ordeal._base.formatting import writable_text
 from ordeal._base.world_reach import WorldReach
-from ordeal._engine.triage.messages import writable_text
 from ordeal.faults import Fault
 from ordeal.result import FaultUse, RuleUse, UnderFault
 

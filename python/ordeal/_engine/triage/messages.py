@@ -9,6 +9,7 @@ import msgspec
 import msgspec.structs
 
 import ordeal._native as _native
+from ordeal._base.formatting import writable_text
 from ordeal._base.trace_file import Trace, TraceStep
 from ordeal._base.untrusted import error_message, remote_error, type_name
 from ordeal._engine.execution.bucket import traceback_text
@@ -203,11 +204,6 @@ def finding_of(saved: SavedFinding, tape: _native.Tape) -> Finding:
     finding.error_traceback = saved.traceback
     finding.outside = saved.outside
     return finding
-
-
-def writable_text(text: str) -> str:
-    """Return ``text`` in a form that any file can hold."""
-    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def pack_finding(finding: Finding, names: _native.MachineNames) -> tuple[bytes, bytes]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from ordeal._base.formatting import PLURALS, counted, describe_error, one_line
 from ordeal._base.limits import LISTED_MAX
-from ordeal._base.untrusted import error_message, type_name
+from ordeal._base.untrusted import error_message, leaves_of, type_name
 from ordeal.simulate.errors import SimulationFailure
 from ordeal.simulate.network.datagrams import DOUBLED, LOST
 from ordeal.simulate.network.links import ON_LINKS, SENT_AGAIN
@@ -206,15 +206,6 @@ def fault_call(fault: SimulatedFault) -> str:
     return f"simulate.{type(fault).__name__.lower()}({fault.longest!r})"
 
 
-def _leaves(error: BaseException) -> Iterator[BaseException]:
-    """Yield the errors in a group, or the one that an error is."""
-    if isinstance(error, BaseExceptionGroup):
-        for each in error.exceptions:
-            yield from _leaves(each)
-    else:
-        yield error
-
-
 def reach_text(report: Report) -> str:
     """Return how far a search reached."""
     disturbed = ", ".join(_counted(number, NOUNS[kind]) for kind, number in report.disturbed.most_common())
@@ -327,6 +318,6 @@ class Report:
         shown = f"{type_name(type(error))}: {message}" if message else type_name(type(error))
         lines = [one_line(line, limit=500) for line in shown.splitlines()]
         if not isinstance(error, SimulationFailure):
-            places = [f"{'' if each is error else describe_error(each)}{raised_at(each)}" for each in _leaves(error)]
+            places = [f"{'' if each is error else describe_error(each)}{raised_at(each)}" for each in leaves_of(error)]
             lines += [f"  {place.removeprefix(', ')}" for place in places[:LISTED_MAX] if place]
         return "\n".join([reach, "", *lines, failure_text(self.failure)])
