@@ -10,6 +10,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from msgspec import to_builtins
+from msgspec.structs import replace
 
 from ordeal._base.formatting import JSON_SCHEMA_VERSION, counted, describe_error, indented, one_line, runnable_program
 from ordeal._base.limits import LINE_CHARS_MAX, LISTED_MAX, MESSAGE_CHARS_MAX
@@ -254,29 +255,17 @@ def _json_result(result: ExplorationResult) -> dict[str, Any]:
             },
         },
         "seed_replays": [
-            {
-                "name": seed.name,
-                "path": PurePath(seed.path).as_posix(),
-                "status": seed.status.value,
-                "message": seed.message,
-            }
-            for seed in result.seed_replays
+            to_builtins(replace(seed, path=PurePath(seed.path).as_posix())) for seed in result.seed_replays
         ],
         "properties": json_properties(result.properties),
         "reliability_cells": json_cells(result.reliability_cells),
         "faults": [to_builtins(use) for use in result.faults],
-        "rules": [{"name": use.name, "cells": [to_builtins(cell) for cell in use.cells]} for use in result.rules],
+        "rules": [to_builtins(use) for use in result.rules],
         "notes": list(result.notes),
         "failures": [_json_failure(failure) for failure in result.failures],
         "known": [
-            {
-                "entry": known.entry,
-                "id": failure_id(known.bucket),
-                "bucket": known.bucket,
-                "error_type": known.error_type,
-                "error_message": known.error_message[:MESSAGE_CHARS_MAX],
-                "count": known.count,
-            }
+            to_builtins(replace(known, error_message=known.error_message[:MESSAGE_CHARS_MAX]))
+            | {"id": failure_id(known.bucket)}
             for known in result.known
         ],
         "timing": {"duration_seconds": round(seconds, 3), "runs_per_second": round(rate, 1)},

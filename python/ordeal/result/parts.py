@@ -216,7 +216,7 @@ class KnownFailure(msgspec.Struct, frozen=True):
     bucket: str
     error_type: str
     error_message: str
-    count: int
+    count: Count
 
 
 def known_lines(known: Sequence[KnownFailure]) -> list[str]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import signal
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from traceback import walk_tb
 from types import CodeType, TracebackType
 
 from ordeal._base import untrusted
@@ -19,7 +20,7 @@ from ordeal.errors import DivergenceError
 from ordeal.faults import call_faults, fault
 
 #: The modules that switch faults, and those that make calls fail.
-_FAULTS = (fault.__file__, call_faults.__file__)
+_FAULTS = frozenset((fault.__file__, call_faults.__file__))
 
 
 class ProcessExitError(Exception):
@@ -83,17 +84,13 @@ class Bucketer:
 
     def _place(self, tb: TracebackType | None) -> tuple[CodeType, int] | None:
         """Return the innermost frame in a target; else the innermost one outside the machinery and libraries."""
-        in_target: TracebackType | None = None
-        in_test: TracebackType | None = None
-        while tb is not None:
-            path = tb.tb_frame.f_code.co_filename
-            if self._target(path):
-                in_target = tb
-            elif not _is_machinery(path):
-                in_test = tb
-            tb = tb.tb_next
-        innermost = in_target or in_test
-        return None if innermost is None else (innermost.tb_frame.f_code, innermost.tb_lineno or 0)
+        in_target = in_test = None
+        for code, line in _lines_of(tb):
+            if self._target(code.co_filename):
+                in_target = code, line
+            elif not _is_machinery(code.co_filename):
+                in_test = code, line
+        return in_target or in_test
 
     def _target(self, path: str) -> bool:
         known = self._is_target.get(path)
@@ -124,26 +121,18 @@ def turning_lines(error: BaseException) -> list[tuple[CodeType, int]]:
 
 def user_frames(error: BaseException) -> list[tuple[CodeType, int]]:
     """Return the code and lines of the traceback outside the machinery, the innermost last."""
-    frames = []
-    tb = error.__traceback__
-    while tb is not None:
-        code = tb.tb_frame.f_code
-        if not _is_machinery(code.co_filename):
-            frames.append((code, tb.tb_lineno or 0))  # code may have no lines
-        tb = tb.tb_next
-    return frames
+    return [line for line in _lines_of(error.__traceback__) if not _is_machinery(line[0].co_filename)]
+
+
+def _lines_of(tb: TracebackType | None) -> Iterator[tuple[CodeType, int]]:
+    for frame, line in walk_tb(tb):
+        yield frame.f_code, line or 0  # code may have no lines
 
 
 def is_raised_by_program(error: BaseException) -> bool:
     """Return True if code outside the machinery raised ``error`` itself, and not because a fault is broken."""
-    tb = error.__traceback__
-    path = ""
-    while tb is not None:
-        path = tb.tb_frame.f_code.co_filename
-        if path in _FAULTS:
-            return False
-        tb = tb.tb_next
-    return bool(path) and not _is_machinery(path)
+    paths = [code.co_filename for code, _ in _lines_of(error.__traceback__)]
+    return bool(paths) and _FAULTS.isdisjoint(paths) and not _is_machinery(paths[-1])
 
 
 def bucket_after(place: str, step: str) -> str:
@@ -178,11 +167,8 @@ def is_in_bucket(error: BaseException, bucket: str, seen: str = "") -> bool:
     if seen and step_of(bucket) not in ("", step_of(seen)):
         return False
     named = (bucket, place_of(bucket))
-    tb = error.__traceback__
-    while tb is not None:
-        if _bucket_at(error, (tb.tb_frame.f_code, tb.tb_lineno or 0)) in named:
-            return True
-        tb = tb.tb_next
+    if any(_bucket_at(error, line) in named for line in _lines_of(error.__traceback__)):
+        return True
     return (_bucket_of_hang(error) or _bucket_at(error, None)) in named
 
 

@@ -11,7 +11,7 @@ from ordeal._base.json_fields import Count, Seconds
 from ordeal._base.property_tracker import PropertyResult, ReliabilityCell
 from ordeal._engine.runs.events import AnyEvent, RunStatus
 from ordeal.config.schema import config_schema
-from ordeal.result.parts import FailurePlace, FaultUse, Inconclusive, RuleUse, SeedOutcome
+from ordeal.result.parts import FailurePlace, FaultUse, Inconclusive, KnownFailure, RuleUse, SeedOutcome
 
 Ranges = Annotated[str, msgspec.Meta(pattern=r"^(\d{1,7}(-\d{1,7})?(,\d{1,7}(-\d{1,7})?)*)?$")]
 
@@ -42,15 +42,10 @@ class ReportedFailure(msgspec.Struct, kw_only=True):
     program: str
 
 
-class ReportedKnown(msgspec.Struct, kw_only=True):
+class ReportedKnown(KnownFailure, frozen=True, kw_only=True):
     """A failure that the settings declare as known, by the ``entry`` that names it."""
 
-    entry: str
     id: str
-    bucket: str
-    error_type: str
-    error_message: str
-    count: Count
 
 
 class Gap(msgspec.Struct, kw_only=True):

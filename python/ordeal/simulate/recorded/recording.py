@@ -8,7 +8,7 @@ import sys
 import tempfile
 import threading
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from time import monotonic
@@ -36,7 +36,7 @@ from ordeal.simulate.recorded.record_file import (
     with_vcr,
 )
 from ordeal.simulate.replacement import package_of
-from ordeal.simulate.runtime.sites import is_of_project, is_own, is_program
+from ordeal.simulate.runtime.sites import callers, is_of_project, is_own, is_program
 
 #: Frames of a report: those of the program say more.
 __tracebackhide__ = True
@@ -294,15 +294,8 @@ def portable(text: str) -> str:
     return _TEMPORARY.sub("TMP", text.replace(f"{folder}/", "") if folder else text)
 
 
-def _frames() -> Iterator[FrameType]:
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None:
-        yield frame
-        frame = frame.f_back
-
-
 def _program_frame() -> FrameType | None:
-    return next((frame for frame in _frames() if is_of_project(frame.f_code.co_filename)), None)
+    return next((frame for frame in callers() if is_of_project(frame.f_code.co_filename)), None)
 
 
 def calling_line() -> str:
@@ -313,7 +306,7 @@ def calling_line() -> str:
 
 def calling_package() -> str:
     """Return the package that asks, below the standard library."""
-    for frame in _frames():
+    for frame in callers():
         code = frame.f_code
         if is_program(code) or (is_own(code) and not code.co_filename.startswith(_HERE)):
             return package_of(str(frame.f_globals.get("__name__", "")))

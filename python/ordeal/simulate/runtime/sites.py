@@ -126,9 +126,7 @@ def _makers() -> Iterator[CodeType]:
     What makes tasks for its caller, as ``asyncio`` and a task group of anyio do, counts as the caller.
     """
     is_inside = False
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None:
-        code, frame = frame.f_code, frame.f_back
+    for code in (frame.f_code for frame in callers()):
         if is_program(code):
             if not code.co_filename.endswith(_SPAWNER):
                 is_inside = True
@@ -244,14 +242,18 @@ def stack_of(coroutine: Any) -> str:
     return "` from `".join(dict.fromkeys((names[0], names[-1]))) if names else UNKNOWN.name
 
 
-def calling_site() -> CodeSite:
-    """Return the innermost place in the program among the callers."""
+def callers() -> Iterator[FrameType]:
+    """Yield the frames of the caller and of its callers, from the innermost."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
-        if is_program(frame.f_code):
-            return site_in(frame.f_code, frame.f_lasti)
+        yield frame
         frame = frame.f_back
-    return UNKNOWN
+
+
+def calling_site() -> CodeSite:
+    """Return the innermost place in the program among the callers."""
+    frame = next((each for each in callers() if is_program(each.f_code)), None)
+    return UNKNOWN if frame is None else site_in(frame.f_code, frame.f_lasti)
 
 
 def innermost_site(traceback: TracebackType | None, *, of_user: bool = False) -> CodeSite | None:

@@ -9,13 +9,11 @@ import importlib
 import os
 import random
 import signal
-import sys
 import threading
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from contextvars import copy_context
-from types import FrameType
 from typing import Any
 
 import ordeal._native as _native
@@ -28,7 +26,7 @@ from ordeal.simulate.nodes.node import NodeDisks, is_real
 from ordeal.simulate.outside.declared import event_hint
 from ordeal.simulate.replacement import BoundPlaces, loaded_module, namespace_of
 from ordeal.simulate.runtime.loop import SimulationLoop
-from ordeal.simulate.runtime.sites import calling_site
+from ordeal.simulate.runtime.sites import callers, calling_site
 from ordeal.simulate.runtime.system_functions import SYSTEM_PLACES, epoch_s, running_loop, running_loops
 from ordeal.simulate.runtime.tasks import SimulationTask
 
@@ -98,11 +96,8 @@ def steps_watched(running: Callable[[], SimulationLoop | None]) -> Iterator[None
         before, seen = seen, (loop, -1 if loop is None else loop.steps)
         if loop is None or before != seen:
             return None
-        frame: FrameType | None = sys._getframe(1)
-        while frame is not None:
-            if frame.f_globals.get("__name__") in _EXCUSED:
-                return None  # the step is not slow itself: a debugger holds it, or ordeal walks all objects
-            frame = frame.f_back
+        if any(frame.f_globals.get("__name__") in _EXCUSED for frame in callers()):
+            return None  # the step is not slow itself: a debugger holds it, or ordeal walks all objects
         site = calling_site()
         error = StalledStep(
             f"a step does not end: after {STEP_S_MAX:g} s it is at {site.where}: {site.name}\n"
