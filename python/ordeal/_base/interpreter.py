@@ -153,7 +153,6 @@ def answer_of(
     request: Mapping[str, Any],
     *,
     seconds: float,
-    bytes_max: int,
     folder: Path | None = None,
     environment: Mapping[str, str] | None = None,
 ) -> bytes:
@@ -167,8 +166,8 @@ def answer_of(
     command = [sys.executable, *options, "-B", "-P", "-c", start_code(module), *map(str, sys.path)]
     process = start(command, pipes=("stdin", "stdout"), folder=folder, environment=environment)
     whole = {"path": list(map(str, sys.path)), "arguments": list(sys.argv), **request}
-    answer, _ = finish(process, json.dumps(whole).encode() + b"\n", seconds=seconds, bytes_max=bytes_max)
-    if not answer or len(answer) > bytes_max:
+    answer, _ = finish(process, json.dumps(whole).encode() + b"\n", seconds=seconds)
+    if not answer or len(answer) > INPUT_BYTES_MAX:
         raise ValueError("its process ended without an answer" if not answer else "its answer is too long")
     return answer
 

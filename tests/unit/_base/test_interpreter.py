@@ -69,7 +69,7 @@ def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 def answer(program: str, request: dict[str, Any]) -> str:
-    return answer_of(program, request, seconds=60.0, bytes_max=10_000).decode()
+    return answer_of(program, request, seconds=60.0).decode()
 
 
 def test_the_answer_holds_what_was_written_for_it_alone(program: str) -> None:

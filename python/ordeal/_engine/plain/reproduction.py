@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ import msgspec
 
 from ordeal._base.formatting import one_line
 from ordeal._base.interpreter import answer_of, finish, start
-from ordeal._base.limits import GRACE_SECONDS, INPUT_BYTES_MAX
+from ordeal._base.limits import GRACE_SECONDS
 from ordeal._base.trace_file import Trace
 from ordeal._engine.isolation.child import can_supervise
 from ordeal._engine.plain.recording import Recorded
@@ -47,7 +46,8 @@ def reproduce(trace: Trace) -> Reproduction:
         "targets": sorted(trace.targets),
     }
     try:
-        recorded = msgspec.json.decode(_answer_of("start", request), type=Recorded)
+        answer = answer_of("ordeal._engine.plain.start", request, seconds=SECONDS_MAX)
+        recorded = msgspec.json.decode(answer, type=Recorded)
     except (OSError, ValueError, RecursionError) as error:
         return Reproduction(reason=f"it could not be recorded: {one_line(str(error))}")
     program = recorded.program
@@ -55,7 +55,8 @@ def reproduce(trace: Trace) -> Reproduction:
         return Reproduction(reason=recorded.reason)
     request = {"program": msgspec.to_builtins(program), "place": recorded.place}
     try:
-        tried = msgspec.json.decode(_answer_of("trying", request), type=Minimised)
+        answer = answer_of("ordeal._engine.plain.trying", request, seconds=SECONDS_MAX)
+        tried = msgspec.json.decode(answer, type=Minimised)
     except (OSError, ValueError, RecursionError) as error:
         tried = Minimised(reason=f"it could not be tried: {one_line(str(error))}")
     if not all(0 <= number < len(program.statements) for number in tried.kept):
@@ -81,7 +82,7 @@ def _checked(text: str, error: str) -> str:
         searched = os.pathsep.join(str(each) for each in sys.path if each)
         environment = os.environ | {"PYTHONPATH": searched, "PYTHONDONTWRITEBYTECODE": "1"}
         process = start([sys.executable, "-P", str(path)], pipes=["stderr"], environment=environment)
-        _, output = finish(process, seconds=GRACE_SECONDS, bytes_max=INPUT_BYTES_MAX)
+        _, output = finish(process, seconds=GRACE_SECONDS)
     last = output.decode("utf-8", "replace").rstrip().rpartition("\n")[2]
     if process.returncode == 0:
         return "the plain calls do not fail in a new process"
@@ -89,7 +90,3 @@ def _checked(text: str, error: str) -> str:
     if name not in output.decode("utf-8", "replace"):
         return f"the plain calls fail in another way in a new process: {one_line(last)}"
     return ""
-
-
-def _answer_of(module: str, request: Mapping[str, Any]) -> bytes:
-    return answer_of(f"ordeal._engine.plain.{module}", request, seconds=SECONDS_MAX, bytes_max=INPUT_BYTES_MAX)

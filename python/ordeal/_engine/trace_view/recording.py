@@ -9,7 +9,7 @@ import msgspec
 
 from ordeal._base.formatting import one_line
 from ordeal._base.interpreter import answer_of
-from ordeal._base.limits import GRACE_SECONDS, INPUT_BYTES_MAX
+from ordeal._base.limits import GRACE_SECONDS
 from ordeal._base.trace_file import Trace
 from ordeal._engine.execution.bucket import ends_process
 from ordeal._engine.execution.class_path import is_trusted
@@ -38,7 +38,7 @@ def record_view(trace: Trace, *, likelihood: bool = True) -> TraceView:
     }
     module = "ordeal._engine.trace_view.child"
     try:
-        answer = answer_of(module, request, seconds=GRACE_SECONDS + 2 * seconds, bytes_max=INPUT_BYTES_MAX)
+        answer = answer_of(module, request, seconds=GRACE_SECONDS + 2 * seconds)
         # The last whole line is the most complete answer: what follows it may have taken too long.
         lines = answer.split(b"\n")[:-1]
         if not lines:

@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 
 from ordeal._base.interpreter import answer_of
-from ordeal._base.limits import INPUT_BYTES_MAX, LISTED_MAX
+from ordeal._base.limits import LISTED_MAX
 from ordeal._base.trace_file import Trace
 from ordeal._engine.execution.class_path import is_trusted
 from ordeal._tools.compare.seen import Answer, SeenRun, SeenStep
@@ -63,7 +63,6 @@ class Version:
                 "ordeal._tools.compare.child",
                 request,
                 seconds=seconds + _GRACE_SECONDS,
-                bytes_max=INPUT_BYTES_MAX,
                 folder=self.folder,
                 environment=environment,
             )

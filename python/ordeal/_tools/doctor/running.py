@@ -13,7 +13,7 @@ import msgspec
 
 from ordeal._base.formatting import name_list, one_line
 from ordeal._base.interpreter import answer_of
-from ordeal._base.limits import GRACE_SECONDS, INPUT_BYTES_MAX
+from ordeal._base.limits import GRACE_SECONDS
 from ordeal._base.trace_file import versions_now
 from ordeal._tools.doctor.checks import Advice, checks_of, stability
 from ordeal._tools.doctor.env import pytest_plugins
@@ -56,7 +56,6 @@ def _examined(
             "ordeal._tools.doctor.examine",
             request,
             seconds=seconds + GRACE_SECONDS,
-            bytes_max=INPUT_BYTES_MAX,
             folder=folder,
             environment={**os.environ, "PYTHONHASHSEED": hash_seed},
         )

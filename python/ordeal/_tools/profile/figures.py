@@ -86,7 +86,6 @@ def measured(test: str, trace: Trace | None, *, runs: int, seed: int, memory: bo
             "ordeal._tools.profile.child",
             request,
             seconds=seconds + GRACE_SECONDS,
-            bytes_max=INPUT_BYTES_MAX,
             folder=Path.cwd(),
             environment=environment,
         )

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from ordeal._base.interpreter import answer_of, run_module
-from ordeal._base.limits import GRACE_SECONDS, INPUT_BYTES_MAX
+from ordeal._base.limits import GRACE_SECONDS
 
 #: The trial of all classes together, beyond which its process is ended.
 TRIAL_SECONDS = 8.0
@@ -106,7 +106,6 @@ def _try_class(path: str, roots: Sequence[Path], seconds: float) -> ClassTry:
                 "ordeal._tools.scaffold.probe",
                 request,
                 seconds=(1 + _FILE_TIMES) * seconds + GRACE_SECONDS,
-                bytes_max=INPUT_BYTES_MAX,
                 folder=Path(folder),
             )
             return msgspec.json.decode(data, type=ClassTry)
