@@ -30,7 +30,12 @@ def catalog_text(catalog: SiteCatalog, reached_file: Path, *, exists: bool) -> s
     lines = [f"Assertion sites: {len(catalog.entries)} in {counted(catalog.files, 'file')}"]
     for path, entries in groupby(catalog.entries, key=lambda entry: entry.site.path):
         lines += ["", f"  {one_line(path)}", *indented((_line(entry) for entry in entries), 4)]
-    lines += ["", *_summary(catalog)]
+    counts = _counts(catalog)
+    lines += ["", f"{counts['reached']} of {counts['reached'] + counts['not_reached']} assertion sites reached"]
+    if counts["clear"]:
+        lines.append(f"{counts['clear']} marked as unreachable, and not reached")
+    if counts["points"]:
+        lines.append(f"{counts['points']} of buggify, which have no name to be found by")
     if not exists:
         lines.append(
             f"No run has recorded what it reached: `ordeal explore` and `pytest --chaos` save it in {reached_file}."
@@ -43,16 +48,6 @@ def _line(entry: SiteEntry) -> str:
     beginning = f"{_WORDS[entry.status.value]:<11}  {site.line:>4}  {site.call}"
     name = "" if site.name is None else f": {one_line(site.name)}"
     return f"{beginning}{name}" + (f" ({counted(entry.hits, 'hit')})" if entry.hits else "")
-
-
-def _summary(catalog: SiteCatalog) -> list[str]:
-    counts = _counts(catalog)
-    lines = [f"{counts['reached']} of {counts['reached'] + counts['not_reached']} assertion sites reached"]
-    if counts["clear"]:
-        lines.append(f"{counts['clear']} marked as unreachable, and not reached")
-    if counts["points"]:
-        lines.append(f"{counts['points']} of buggify, which have no name to be found by")
-    return lines
 
 
 def _counts(catalog: SiteCatalog) -> dict[str, int]:

@@ -170,16 +170,11 @@ def _main(arguments: Sequence[str] | None) -> int:
         terminal.say("interrupted")
         return INTERRUPTED
     except Exception as error:  # noqa: BLE001 - any other exit code would be wrong: 1 would claim a finding
-        terminal.say_error(*_own_mistake(error))
+        with tempfile.NamedTemporaryFile("w", prefix="ordeal-", suffix=".txt", errors="replace", delete=False) as file:
+            file.write("".join(traceback.format_exception(error)))
+        terminal.say_error(f"ordeal made a mistake: {one_line(describe_error(error))}", f"report it, with {file.name}")
         return WRONG_USE
     return code if isinstance(code, int) else 0
-
-
-def _own_mistake(error: Exception) -> tuple[str, str]:
-    """Return the message about an exception that no command expected; save its traceback for a bug report."""
-    with tempfile.NamedTemporaryFile("w", prefix="ordeal-", suffix=".txt", errors="replace", delete=False) as file:
-        file.write("".join(traceback.format_exception(error)))
-    return f"ordeal made a mistake: {one_line(describe_error(error))}", f"report it, with {file.name}"
 
 
 def _wrong_use(error: click.ClickException, arguments: Sequence[str]) -> tuple[str, str]:

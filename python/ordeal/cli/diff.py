@@ -39,7 +39,14 @@ def run(flags: DiffFlags) -> int:
     ):
         runs = [_recorded(trace) for trace in traces]
     else:
-        runs = _run_again(traces)
+        here = Path.cwd()
+        request = {"class": traces[0].test_class, "traces": [trace.to_json().decode() for trace in traces]}
+        runs = Version("the files here", here, (here, here / "src")).asked(request, _SECONDS).runs
+        for name, each in zip(("first", "second"), runs, strict=True):
+            if each.reason:
+                raise ConfigError(
+                    f"the {name} run cannot be repeated: {each.reason}", hint="run `ordeal replay` to see why"
+                )
     # What is decided comes first: what the program makes of it may hold the time, or an address.
     decided = [_decisions(each) for each in runs]
     parting = first_difference(first.test_class, *decided) or first_difference(first.test_class, *runs)
@@ -74,18 +81,6 @@ def _recorded(trace: Trace) -> SeenRun:
     if trace.is_schedule:
         return SeenRun(tuple(SeenStep(f"{each.lane}: {each.text}", each.lane, "") for each in lanes_of(trace)))
     return SeenRun(tuple(SeenStep(step_text(each), each.name, "") for each in trace.taken_steps()))
-
-
-def _run_again(traces: list[Trace]) -> list[SeenRun]:
-    here = Path.cwd()
-    request = {"class": traces[0].test_class, "traces": [trace.to_json().decode() for trace in traces]}
-    runs = Version("the files here", here, (here, here / "src")).asked(request, _SECONDS).runs
-    for name, each in zip(("first", "second"), runs, strict=True):
-        if each.reason:
-            raise ConfigError(
-                f"the {name} run cannot be repeated: {each.reason}", hint="run `ordeal replay` to see why"
-            )
-    return runs
 
 
 def _decisions(run: SeenRun) -> SeenRun:

@@ -247,7 +247,16 @@ class _CliSession:
         if self._interrupted:
             terminal.say("interrupted: the report shows what was found so far")
         if self._flags.generate_tests is not None:
-            self._write_tests(Path(self._flags.generate_tests))
+            path = Path(self._flags.generate_tests)
+            from ordeal._engine.export.generated_tests import generate_tests
+
+            def write() -> None:
+                source = generate_tests([trace for result in self._results for trace in result.traces], apart=True)
+                if source:
+                    _replace_text(path, source)
+                terminal.say(f"Generated tests: {path}" if source else "No tests generated: no trace was recorded")
+
+            self._try(write, f"generated tests to `{path}`")
         if self._results:
             self._write_formats()
         in_file = self._config.report.format != "text" and self._write_report(Path(self._config.report.output))
@@ -387,17 +396,6 @@ class _CliSession:
             return str(path)
 
         return self._try(save)
-
-    def _write_tests(self, path: Path) -> None:
-        from ordeal._engine.export.generated_tests import generate_tests
-
-        def write() -> None:
-            source = generate_tests([trace for result in self._results for trace in result.traces], apart=True)
-            if source:
-                _replace_text(path, source)
-            terminal.say(f"Generated tests: {path}" if source else "No tests generated: no trace was recorded")
-
-        self._try(write, f"generated tests to `{path}`")
 
     def _write_formats(self) -> None:
         """Write the reports for other programs, and those of the CI service that is recognised."""

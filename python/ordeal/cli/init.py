@@ -66,7 +66,21 @@ def run(flags: InitFlags) -> int:
         with change.path.open("x" if change.is_new else "w", encoding="utf-8", errors="surrogateescape") as stream:
             stream.write(change.text)
         terminal.say(f"{'Wrote' if change.is_new else 'Added to'} {change.path}{_told(change, answer)}")
-    return _first_run(flags, package, chosen, _class_path(file, answer), file, folder)
+    class_path = _class_path(file, answer)
+    terminal.say(f"Running it for {flags.seconds:g} s ...")
+    document = explore(class_path, flags.seconds, folder, [package.root])
+    if isinstance(document, str) or not document.get("results"):
+        raise MachineError(
+            f"the machine did not run: {one_line(document if isinstance(document, str) else 'no result')}",
+            hint=f"`ordeal explore {class_path}` shows more",
+        )
+    (result,) = document["results"]
+    if flags.json:
+        lines = _lines_of(result, chosen)
+        terminal.write(json.dumps({"class": chosen.path, "test": class_path, "lines": lines, "result": result}) + "\n")
+    for text in _outcome(result, chosen, package, file):
+        terminal.say(text)
+    return 0
 
 
 def _classes(target: str | None, name: str | None, folder: Path) -> tuple[FoundPackage, list[FoundClass]]:
@@ -150,26 +164,6 @@ def _told(change: FileChange, answer: ClassTry) -> str:
     left_out = sum(bool(each.left_out) for each in answer.calls)
     shown = f": {counted(len(answer.working), 'method')} of {answer.name}"
     return f"{shown}, {left_out} left out" if left_out else shown
-
-
-def _first_run(
-    flags: InitFlags, package: FoundPackage, chosen: FoundClass, class_path: str, file: Path, folder: Path
-) -> int:
-    seconds = flags.seconds
-    terminal.say(f"Running it for {seconds:g} s ...")
-    document = explore(class_path, seconds, folder, [package.root])
-    if isinstance(document, str) or not document.get("results"):
-        raise MachineError(
-            f"the machine did not run: {one_line(document if isinstance(document, str) else 'no result')}",
-            hint=f"`ordeal explore {class_path}` shows more",
-        )
-    (result,) = document["results"]
-    if flags.json:
-        lines = _lines_of(result, chosen)
-        terminal.write(json.dumps({"class": chosen.path, "test": class_path, "lines": lines, "result": result}) + "\n")
-    for text in _outcome(result, chosen, package, file):
-        terminal.say(text)
-    return 0
 
 
 def _lines_of(result: Mapping[str, Any], chosen: FoundClass) -> tuple[int, int]:

@@ -271,7 +271,18 @@ class TargetPath:
         if self._failed is not None and self._failed[0] is _native.modules_mark():
             raise self._failed[1]
         try:
-            return self._resolve()
+            if self._module_name is None:
+                self._module_name = _longest_module(self._parts)
+            owner: Any = importlib.import_module(self._module_name)
+            place = self._module_name
+            for name in self._parts[place.count(".") + 1 : -1]:
+                found = getattr(owner, name, MISSING)
+                if found is MISSING:
+                    raise self._no_attribute(owner, place, name)
+                owner, place = found, f"{place}.{name}"
+            if stored_attribute(owner, self._parts[-1])[1] is MISSING:
+                raise self._no_attribute(owner, place, self._parts[-1])
+            return owner, self._parts[-1]
         except UnresolvedTargetError as error:
             self._module_name = None  # a module imported later may be a longer part of the path
             text = f"{'.'.join(self._parts)!r} ({error})"
@@ -279,20 +290,6 @@ class TargetPath:
             # A failed import searches the file system, and a nemesis would repeat it at every toggle.
             self._failed = (_native.modules_mark(), failure)
             raise failure from error
-
-    def _resolve(self) -> tuple[Any, str]:
-        if self._module_name is None:
-            self._module_name = _longest_module(self._parts)
-        owner: Any = importlib.import_module(self._module_name)
-        place = self._module_name
-        for name in self._parts[place.count(".") + 1 : -1]:
-            found = getattr(owner, name, MISSING)
-            if found is MISSING:
-                raise self._no_attribute(owner, place, name)
-            owner, place = found, f"{place}.{name}"
-        if stored_attribute(owner, self._parts[-1])[1] is MISSING:
-            raise self._no_attribute(owner, place, self._parts[-1])
-        return owner, self._parts[-1]
 
     def steps(self) -> list[_native.PathStep]:
         """Return what led to the owner, after ``resolve()``: containers, names, and what these were found to be."""

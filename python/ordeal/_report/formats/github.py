@@ -35,7 +35,12 @@ def annotation_lines(document: Mapping[str, Any]) -> str:
     """Return a line for each annotation."""
     findings = [finding for _, finding in findings_of(document)]
     errors = limited("error", "ordeal", findings, _error, "more finding")
-    return "".join(f"{each}\n" for each in (*errors, *_warnings(document)))
+    blind = [
+        each for each in results_of(document)[:LISTED_MAX] if each.get("inconclusive") and not each.get("failures")
+    ]
+    texts = [f"{line(each['test_class'])}: {line(each['inconclusive'].get('reason', ''))}" for each in blind]
+    warnings = [annotation("warning", {"title": "ordeal: inconclusive"}, text) for text in texts]
+    return "".join(f"{each}\n" for each in (*errors, *warnings))
 
 
 def limited(kind: str, title: str, found: Sequence[Any], annotate: Callable[[Any], str], more: str) -> Iterator[str]:
@@ -52,13 +57,6 @@ def _error(finding: Finding) -> str:
     described = [*details(finding), replay(finding)][:LINES_MAX]
     message = "\n".join([headline(finding), *filter(None, described)])
     return annotation("error", {**place, "title": f"ordeal {id_of(finding)}".strip()}, message)
-
-
-def _warnings(document: Mapping[str, Any]) -> Iterator[str]:
-    for result in results_of(document)[:LISTED_MAX]:
-        if result.get("inconclusive") and not result.get("failures"):
-            message = f"{line(result['test_class'])}: {line(result['inconclusive'].get('reason', ''))}"
-            yield annotation("warning", {"title": "ordeal: inconclusive"}, message)
 
 
 def _from_workspace(path: str) -> str:

@@ -430,7 +430,10 @@ def typed(kind: Any, build: Build) -> list[Candidate]:
     if origin in _LISTS and parts and (inner := typed(parts[0], build)):
         return [listed(inner[0])] if origin not in _SETS else []
     if origin in _TABLES and len(parts) == 2 and (inner := typed(parts[1], build)):
-        return [_table(inner[0])]
+        each, values = inner[0], inner[0].draw
+        draw = lambda rng: {NAME.draw(rng): values(rng) for _ in range(rng.randint(0, 4))}  # noqa: E731
+        strategy = f"st.dictionaries(NAMES, {each.strategy}, max_size=4)"
+        return [Candidate(strategy, f"dict[str, {each.type}]", draw, each.imports)]
     if not isinstance(kind, type) or origin is not None:
         return []
     if typing.is_typeddict(kind):
@@ -527,12 +530,3 @@ def _record(kind: type, build: Build) -> list[Candidate]:
 
 def _plain(kind: Any) -> list[Candidate]:
     return known_values(kind.__name__) if isinstance(kind, type) else []
-
-
-def _table(inner: Candidate) -> Candidate:
-    return Candidate(
-        f"st.dictionaries(NAMES, {inner.strategy}, max_size=4)",
-        f"dict[str, {inner.type}]",
-        lambda rng: {NAME.draw(rng): inner.draw(rng) for _ in range(rng.randint(0, 4))},
-        imports=inner.imports,
-    )

@@ -299,16 +299,6 @@ class NetworkLoop(SystemLoop):
                 hint = host_hint(*address, has_world=self.world is not None)
                 self.escape(f"the program connects to {address[0]}:{address[1]}, which is not in the run", hint)
             raise ConnectionRefusedError(errno.ECONNREFUSED, f"no server of this simulation listens on {place}")
-        return self._joined(factory, server, name, address, security or {})
-
-    def _joined(
-        self,
-        factory: ProtocolFactory,
-        server: SimulatedServer,
-        name: str,
-        address: Address,
-        security: dict[str, Any],
-    ) -> tuple[StreamTransport, asyncio.BaseProtocol]:
         life = LIFE.get()
         from_address = "127.0.0.1" if self.world is None else self.world.address_of(host_name(life))
         own: Address = from_address, self.free_port()
@@ -323,7 +313,7 @@ class NetworkLoop(SystemLoop):
             self,
             f"{name}, client",
             protocol,
-            {"sockname": own, "peername": address, **security},
+            {"sockname": own, "peername": address, **(security or {})},
             self._ends.remove,
             contextvars.copy_context(),
         )

@@ -165,7 +165,34 @@ def run_once(
         if examination is not None:
             stack.enter_context(watched_locks(loop.running_name))
             stack.enter_context(examination.watching())
-        _run(main, loop, settings, surroundings, outcome, examination)
+        try:
+            try:
+                outcome.value = loop.run_until_complete(_started(main, loop, settings))
+                failure = failure_of(loop)
+                loop.shut_down()
+                outcome.error = failure or failure_of(loop)
+            except BaseException as error:
+                outcome.error = error
+                if isinstance(error, asyncio.CancelledError):
+                    outcome.error = failure_of_main(error, loop.records, loop._main)
+                    outcome.is_cut_short = outcome.error is None
+                if examination is not None:
+                    outcome.examined = examination.found(loop, outcome.decisions)
+                loop.abandon()
+                if isinstance(error, _RAISED) or type(error).__name__ in _NOT_FAILURES:
+                    raise
+            finally:
+                if examination is not None and outcome.examined is None:
+                    outcome.examined = examination.found(loop, outcome.decisions)
+                loop.close()
+        finally:
+            forgotten = surroundings.end()
+        has_nodes = loop.world is not None and bool(loop.world.nodes)  # they lose power at the end, and report nothing
+        if outcome.error is None and not outcome.is_cut_short and not has_nodes:
+            # Of a future that nothing asked for, where the run has freed it or still holds it.
+            freed = [context["exception"] for context in loop.unhandled if context.get("exception") is not None]
+            errors = freed or [future.exception() for future in forgotten]
+            outcome.error = _unhandled(errors[0], "a future") if errors else None
     if outcome.error is not None:
         outcome.bucket = bucket_of(outcome.error)
     outcome.made, outcome.event_hash = schedule.made, schedule.event_hash
@@ -175,45 +202,6 @@ def run_once(
         outcome.nodes = tuple(node.name for node in loop.world.nodes)
     outcome.waited, outcome.struck = loop.interruptions.waited, loop.interruptions.struck
     return outcome
-
-
-def _run(
-    main: Main,
-    loop: SimulationLoop,
-    settings: RunSettings,
-    surroundings: Surroundings,
-    outcome: SimulatedRun,
-    examination: Examination | None,
-) -> None:
-    """Run ``main()`` to its end, and that of all that it leaves behind."""
-    try:
-        try:
-            outcome.value = loop.run_until_complete(_started(main, loop, settings))
-            failure = failure_of(loop)
-            loop.shut_down()
-            outcome.error = failure or failure_of(loop)
-        except BaseException as error:
-            outcome.error = error
-            if isinstance(error, asyncio.CancelledError):
-                outcome.error = failure_of_main(error, loop.records, loop._main)
-                outcome.is_cut_short = outcome.error is None
-            if examination is not None:
-                outcome.examined = examination.found(loop, outcome.decisions)
-            loop.abandon()
-            if isinstance(error, _RAISED) or type(error).__name__ in _NOT_FAILURES:
-                raise
-        finally:
-            if examination is not None and outcome.examined is None:
-                outcome.examined = examination.found(loop, outcome.decisions)
-            loop.close()
-    finally:
-        forgotten = surroundings.end()
-    has_nodes = loop.world is not None and bool(loop.world.nodes)  # they lose power at the end, and report nothing
-    if outcome.error is None and not outcome.is_cut_short and not has_nodes:
-        # Of a future that nothing asked for, where the run has freed it or still holds it.
-        freed = [context["exception"] for context in loop.unhandled if context.get("exception") is not None]
-        errors = freed or [future.exception() for future in forgotten]
-        outcome.error = _unhandled(errors[0], "a future") if errors else None
 
 
 def _started(main: Main, loop: SimulationLoop, settings: RunSettings) -> Coroutine[Any, Any, Any]:
