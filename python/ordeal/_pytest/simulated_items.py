@@ -32,7 +32,12 @@ class SimulatedItems:
             if not isinstance(item, pytest.Function) or not _is_async_test(item):
                 continue
             fresh_fixtures.prepare(item)
-            fixtures = async_fixtures(item)
+            definitions = item._fixtureinfo.name2fixturedefs.items()
+            fixtures = [
+                name
+                for name, each in definitions
+                if fresh_fixtures.is_async_fixture(each[-1]) and not isinstance(item.funcargs.get(name), FreshArgument)
+            ]
             if fixtures:
                 # pytest makes all fixtures of the test.
                 for name in [name for name, each in item.funcargs.items() if isinstance(each, FreshArgument)]:
@@ -54,16 +59,6 @@ def _is_async_test(item: pytest.Function) -> bool:
     callspec: Any = getattr(item, "callspec", None)
     backend = callspec.params.get("anyio_backend", "asyncio") if callspec is not None else "asyncio"
     return (backend[0] if isinstance(backend, tuple) else backend) == "asyncio"
-
-
-def async_fixtures(item: pytest.Function) -> list[str]:
-    """Return the names of the async fixtures of a test that its runs do not make: they live on another loop."""
-    definitions = item._fixtureinfo.name2fixturedefs.items()
-    return [
-        name
-        for name, each in definitions
-        if fresh_fixtures.is_async_fixture(each[-1]) and not isinstance(item.funcargs.get(name), FreshArgument)
-    ]
 
 
 def _run(item: pytest.Function, settings: RunSettings) -> None:

@@ -40,8 +40,9 @@ def fleet_text(name: str, records: Records, now: float) -> str:
     edges = max((int(number_of(each, "edges")) for each in members.values()), default=0)
     wanted = int(number_of(launcher, "members"))
     shown = f"{counted(runs, 'run')}, {rate:.0f} runs/s, {counted(edges, 'edge')} at most"
+    state = state_of(records, now)
     lines = [
-        f"Fleet {name}: {shown_state(records, now)}, {text_of(launcher, 'class')} on {text_of(launcher, 'on')}",
+        f"Fleet {name}: {_STATES.get(state, state)}, {text_of(launcher, 'class')} on {text_of(launcher, 'on')}",
         f"  {counted(len(running), 'member')} running of {wanted}; {shown}",
     ]
     shown_members = list(members.items())[:ROWS_MAX]
@@ -51,12 +52,6 @@ def fleet_text(name: str, records: Records, now: float) -> str:
     if len(members) > ROWS_MAX:
         lines.append(f"  ... and {len(members) - ROWS_MAX} more (--json shows all)")
     return "\n".join(lines) + "\n"
-
-
-def shown_state(records: Records, now: float) -> str:
-    """Return the state of the fleet in words."""
-    state = state_of(records, now)
-    return _STATES.get(state, state)
 
 
 def _number(key: str) -> str:

@@ -77,7 +77,7 @@ def run(flags: ReplayFlags) -> int:
             )
         )
     if flags.pdb and result.error is not None:
-        if can_debug():
+        if sys.stdin is not None and not sys.stdin.closed:
             post_mortem(result.error)
         else:
             terminal.say("Not debugged: stdin is closed.")
@@ -156,11 +156,6 @@ def _quiet() -> Iterator[None]:
 
 
 _MACHINERY = frozenset({"hypothesis", "ordeal"})
-
-
-def can_debug() -> bool:
-    """Return True if a person or a script can type commands."""
-    return sys.stdin is not None and not sys.stdin.closed
 
 
 def post_mortem(error: BaseException) -> None:

@@ -66,21 +66,9 @@ def load_config(path: str | Path = DEFAULT_PATH, *, needs_tests: bool = True) ->
             raise refusal(f"key `{name}` in {source} is outside a section", f"put it below `{header}`")
         hint = _known_hint(name, [*SECTIONS], "sections")
         raise refusal(f"unknown section [{name}] in {source}", hint)
-    entries = document.get("tests", [])
-    example = '`[[tests]]` and below it `class = "tests.test_chaos:MyServiceChaos"`'
-    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
-        raise refusal(f"`tests` in {source} is not a list of sections", f"write {example}, with double brackets")
-    if not entries and needs_tests:
-        raise refusal(f"no [[tests]] entries in {source}", f"add {example}")
-    tests = []
-    for number, entry in enumerate(entries, start=1):
-        if "class" not in entry:
-            hint = 'add a line such as `class = "tests.test_chaos:MyServiceChaos"`'
-            raise refusal(f"{_place(f'tests.{number}')} in {source} has no `class` key", hint)
-        tests.append(_section(TestConfig, entry, f"tests.{number}", source))
     return OrdealConfig(
         explorer=_section(ExplorerConfig, _table(document, "explorer", source), "explorer", source),
-        tests=tuple(tests),
+        tests=_tests(document, source, needed=needs_tests),
         report=_section(ReportConfig, _table(document, "report", source), "report", source),
         health=_section(HealthConfig, _table(document, "health", source), "health", source),
         fleet=_section(FleetConfig, _table(document, "fleet", source), "fleet", source),
@@ -185,6 +173,22 @@ def _table(document: Mapping[str, Any], name: str, source: str) -> Mapping[str, 
     if not isinstance(table, dict):
         raise refusal(f"`{name}` in {source} is not a section", f"write `[{name}]` on its own line")
     return table
+
+
+def _tests(document: Mapping[str, Any], source: str, *, needed: bool) -> tuple[TestConfig, ...]:
+    entries = document.get("tests", [])
+    example = '`[[tests]]` and below it `class = "tests.test_chaos:MyServiceChaos"`'
+    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+        raise refusal(f"`tests` in {source} is not a list of sections", f"write {example}, with double brackets")
+    if not entries and needed:
+        raise refusal(f"no [[tests]] entries in {source}", f"add {example}")
+    tests = []
+    for number, entry in enumerate(entries, start=1):
+        if "class" not in entry:
+            hint = 'add a line such as `class = "tests.test_chaos:MyServiceChaos"`'
+            raise refusal(f"{_place(f'tests.{number}')} in {source} has no `class` key", hint)
+        tests.append(_section(TestConfig, entry, f"tests.{number}", source))
+    return tuple(tests)
 
 
 def _place(name: str) -> str:

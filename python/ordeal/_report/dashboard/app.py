@@ -9,6 +9,7 @@ from __future__ import annotations
 import hmac
 import importlib
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -106,18 +107,27 @@ class Dashboard:
     def routes(self) -> list[Any]:
         """Return the addresses, after the token."""
         route = importlib.import_module("starlette.routing").Route
+        pages: dict[str, tuple[str, Callable[[Any], Mapping[str, Any]]]] = {
+            "/": ("list.html", self._runs_listed),
+            "/main": ("runs.html", self._runs_listed),
+            "/runs/{run}": ("run.html", lambda request: run_values(self._folder(request))),
+            "/runs/{run}/main": ("main.html", lambda request: run_values(self._folder(request))),
+        }
+        documents: dict[str, Callable[[Any], object]] = {
+            "/runs.json": lambda request: self._runs_listed(request)["rows"],
+            "/runs/{run}/status.json": lambda request: read_status(self._folder(request)),
+            "/runs/{run}/events.json": lambda request: list(read_events(self._folder(request))),
+            "/runs/{run}/result.json": lambda request: read_result(self._folder(request)),
+        }
         return [
-            route("/", self.list_page),
-            route("/main", self.list_main),
             route("/live.js", self.script),
-            route("/runs.json", self.list_json),
-            route("/runs/{run}", self.run_page),
-            route("/runs/{run}/main", self.run_main),
             route("/runs/{run}/report", self.report),
-            route("/runs/{run}/status.json", self.status_json),
-            route("/runs/{run}/events.json", self.events_json),
-            route("/runs/{run}/result.json", self.result_json),
+            *(route(at, partial(self._page, template, values)) for at, (template, values) in pages.items()),
+            *(route(at, partial(self._document, read)) for at, read in documents.items()),
         ]
+
+    def _runs_listed(self, _request: Any) -> dict[str, Any]:
+        return list_values(self._runs)
 
     def _folder(self, request: Any) -> Path:
         """Return the folder of the run that is asked for: one of those that are listed, never a path."""
@@ -127,49 +137,19 @@ class Dashboard:
             raise importlib.import_module("starlette.exceptions").HTTPException(404, "the run does not exist")
         return found
 
-    def _html(self, template: str, values: Mapping[str, Any]) -> Any:
-        return self._responses.HTMLResponse(printable(self._environment.get_template(template).render(values)))
+    def _page(self, template: str, values: Callable[[Any], Mapping[str, Any]], request: Any) -> Any:
+        page = self._environment.get_template(template).render(values(request))
+        return self._responses.HTMLResponse(printable(page))
 
-    def _json(self, value: Any) -> Any:
+    def _document(self, read: Callable[[Any], object], request: Any) -> Any:
+        value = read(request)
         if value is None:
             return self._responses.PlainTextResponse("there is none yet\n", status_code=404)
         return self._responses.Response(msgspec.json.encode(value), media_type="application/json")
 
-    def list_page(self, _request: Any) -> Any:
-        """Answer with the list of runs."""
-        return self._html("list.html", list_values(self._runs))
-
-    def list_main(self, _request: Any) -> Any:
-        """Answer with the part of the list that changes."""
-        return self._html("runs.html", list_values(self._runs))
-
-    def list_json(self, _request: Any) -> Any:
-        """Answer with the list as JSON."""
-        return self._json(list_values(self._runs)["rows"])
-
     def script(self, _request: Any) -> Any:
         """Answer with the script that follows a run; without it a page has to be loaded again."""
         return self._responses.Response((TEMPLATES / "live.js").read_text("utf-8"), media_type="text/javascript")
-
-    def run_page(self, request: Any) -> Any:
-        """Answer with the page of a run."""
-        return self._html("run.html", run_values(self._folder(request)))
-
-    def run_main(self, request: Any) -> Any:
-        """Answer with the part of the page that changes."""
-        return self._html("main.html", run_values(self._folder(request)))
-
-    def status_json(self, request: Any) -> Any:
-        """Answer with the status of a run."""
-        return self._json(read_status(self._folder(request)))
-
-    def events_json(self, request: Any) -> Any:
-        """Answer with the events of a run, as a list."""
-        return self._json(list(read_events(self._folder(request))))
-
-    def result_json(self, request: Any) -> Any:
-        """Answer with the result of a run."""
-        return self._json(read_result(self._folder(request)))
 
     def report(self, request: Any) -> Any:
         """Answer with the page that `ordeal report html` made, else one without the steps of failures.
@@ -186,7 +166,7 @@ class Dashboard:
             pass  # most runs have none
         document = read_result(folder)
         if document is None:
-            return self._json(None)
+            return self._document(lambda _: None, request)
         try:
             return self._responses.HTMLResponse(render_page(document, events=read_events(folder)))
         except (KeyError, TypeError, ValueError, AttributeError, IndexError):

@@ -89,7 +89,12 @@ def templates(*folders: Path) -> Any:
     environment.globals["style"] = markup((TEMPLATES / "style.css").read_text("utf-8"))
     environment.globals["script"] = markup(SCRIPT.read_text("utf-8").strip())
     environment.globals["script_hash"] = script_hash()
-    environment.filters["spot"] = partial(_spot, editor=editor_address())
+    wanted = os.environ.get("ORDEAL_EDITOR", "")
+    address = _EDITORS.get(wanted, wanted)
+    if address and not re.match(r"[a-z][a-z0-9+.-]+://[^{]*\{file\}", address):
+        hint = f"write {', '.join(_EDITORS)}, or an address such as `vscode://file{{file}}:{{line}}`"
+        raise ConfigError(f"ORDEAL_EDITOR is `{one_line(wanted)}`, which names no editor", hint=hint)
+    environment.filters["spot"] = partial(_spot, editor=address)
     return environment
 
 
@@ -97,20 +102,6 @@ def script_hash() -> str:
     """Return what a content security policy has for the script of a page: no other script runs on it."""
     digest = hashlib.sha256(SCRIPT.read_text("utf-8").strip().encode()).digest()
     return f"sha256-{base64.b64encode(digest).decode()}"
-
-
-def editor_address() -> str:
-    """Return the address that opens a file, from the variable ORDEAL_EDITOR; empty if it is not set.
-
-    Raises:
-        ConfigError: it is neither a known editor nor an address with a scheme and a place for the file.
-    """
-    wanted = os.environ.get("ORDEAL_EDITOR", "")
-    address = _EDITORS.get(wanted, wanted)
-    if address and not re.match(r"[a-z][a-z0-9+.-]+://[^{]*\{file\}", address):
-        hint = f"write {', '.join(_EDITORS)}, or an address such as `vscode://file{{file}}:{{line}}`"
-        raise ConfigError(f"ORDEAL_EDITOR is `{one_line(wanted)}`, which names no editor", hint=hint)
-    return address
 
 
 def _spot(place: str, editor: str) -> Any:
@@ -266,7 +257,11 @@ def _class_values(
         "gaps": [{"place": f"{row['file']}:{row['line']}", "code": row["code"]} for row in gaps[:ROWS_MAX]],
         "missed": missed[:ROWS_MAX],
         "gaps_title": f"Not reached: {counted(left, 'line')}, {counted(len(gaps), 'branch', 'branches')}",
-        "properties": property_rows(result["properties"], points),
+        "properties": [
+            {**row, "status": status, "kind": _STATUS_KINDS[status], "first": _first_text(row.get("first_run"), points)}
+            for row in sorted(result["properties"], key=lambda row: _PROPERTY_ORDER.index(_status_of(row)))[:ROWS_MAX]
+            for status in [_status_of(row)]
+        ],
         "rules": rule_heat(result.get("rules", [])),
         "faults": result["faults"][:ROWS_MAX],
         "seeds": result["seed_replays"][:ROWS_MAX],
@@ -299,15 +294,6 @@ def _chart_text(points: Sequence[Point], marks: Sequence[Mark]) -> str:
     return (
         f"{text} {counted(len(marks), 'failure')} found, the first after {marks[0].seconds:.2g} s." if marks else text
     )
-
-
-def property_rows(properties: Sequence[Mapping[str, Any]], points: Sequence[Point]) -> list[dict[str, Any]]:
-    """Return the rows of the table of properties. The ``points`` of the curve say about when a run was made."""
-    return [
-        {**row, "status": status, "kind": _STATUS_KINDS[status], "first": _first_text(row.get("first_run"), points)}
-        for row in sorted(properties, key=lambda row: _PROPERTY_ORDER.index(_status_of(row)))[:ROWS_MAX]
-        for status in [_status_of(row)]
-    ]
 
 
 def _first_text(run: int | None, points: Sequence[Point]) -> str:

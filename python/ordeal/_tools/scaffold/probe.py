@@ -80,11 +80,6 @@ class Method:
     gives: set[type] = field(default_factory=set)
     ends: bool = False
 
-    @property
-    def takes_given(self) -> bool:
-        """Return True if it takes results of other calls."""
-        return any(is_bundle(each.strategy) for each in self.chosen)
-
 
 def never_passed(method: Method) -> str:
     """Return why a method that was not refused cannot be a rule; nothing if it can."""
@@ -495,7 +490,7 @@ class _ClassTrial:
             trial = Method(method.name, method.form, method.parameters, choice)
             broken = 0
             try:
-                thing = self._giving() if trial.takes_given else make()
+                thing = self._giving() if any(is_bundle(each.strategy) for each in trial.chosen) else make()
             except ForbiddenError:
                 return
             for _ in range(_DRAWS):

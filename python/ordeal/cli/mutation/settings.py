@@ -41,21 +41,6 @@ def refuse_options_of_others(verb: str, given: Mapping[str, Any]) -> None:
 
 def judging_options(given: MutateOptions) -> dict[str, Any]:
     """Return what the judge by pytest receives for any tests, by the names of ``judge_with_pytest``."""
-    return {
-        "tests": test_arguments(given),
-        "folder": Path.cwd(),
-        "memory": given.memory,
-        "leave_out_failing": given.deselect_failing,
-        "passed": given.passed,
-    }
-
-
-def test_arguments(given: MutateOptions) -> list[str]:
-    """Return the arguments of pytest.
-
-    Raises:
-        ConfigError: a quotation mark has no other.
-    """
     found: list[str] = []
     for each in given.tests:
         try:
@@ -64,4 +49,10 @@ def test_arguments(given: MutateOptions) -> list[str]:
             raise ConfigError(
                 f"`--tests` is `{each}`, where a quotation mark is missing", hint="write both, or none"
             ) from None
-    return found
+    return {
+        "tests": found,
+        "folder": Path.cwd(),
+        "memory": given.memory,
+        "leave_out_failing": given.deselect_failing,
+        "passed": given.passed,
+    }

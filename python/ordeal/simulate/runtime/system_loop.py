@@ -243,16 +243,12 @@ class SystemLoop(asyncio.AbstractEventLoop):
 
         async def started() -> tuple[SimulatedProcess, Any]:
             protocol = protocol_factory()
-            process = SimulatedProcess(self, protocol, asked, answer, self.next_pid(), pipes)
+            self._processes += 1
+            process = SimulatedProcess(self, protocol, asked, answer, 999 + self._processes, pipes)
             process.begin()
             return process, protocol
 
         return started()
-
-    def next_pid(self) -> int:
-        """Return a number for a child process."""
-        self._processes += 1
-        return 1000 + self._processes - 1
 
 
 for _name in _REFUSED:
