@@ -2,7 +2,7 @@
 
 import importlib.util
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
@@ -32,6 +32,15 @@ def imported(machine: Path, *, path: list[Path], modules: set[str]) -> Iterator[
         sys.path[:] = before
         _take(modules | {machine.stem})
         sys.modules.update(others)
+
+
+def changed(source: Path, changes: Iterable[tuple[str, str]], folder: Path) -> None:
+    """Copy a file of an example into a folder, each old text replaced by its new one."""
+    text = source.read_text("utf-8")
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    (folder / source.name).write_text(text, "utf-8")
 
 
 def _take(modules: set[str]) -> dict[str, ModuleType]:

@@ -9,7 +9,7 @@ import pytest
 
 from ordeal.explore import Explorer, Tuning
 
-from .conftest import EXAMPLES, imported
+from .conftest import EXAMPLES, changed, imported
 
 PROJECT = EXAMPLES / "bounded_queue"
 REPAIR = (
@@ -19,10 +19,8 @@ REPAIR = (
 
 @pytest.mark.parametrize(("swarm", "repaired"), [("sizes", False), ("sizes", True), (False, False)])
 def test_only_weights_fill_the_queue(swarm: str | bool, repaired: bool, tmp_path: Path) -> None:
-    text = (PROJECT / "work_queue.py").read_text("utf-8")
     forgets = "        self._jobs.appendleft(job)\n"
-    assert forgets in text
-    (tmp_path / "work_queue.py").write_text(text.replace(forgets, REPAIR) if repaired else text, "utf-8")
+    changed(PROJECT / "work_queue.py", [(forgets, REPAIR if repaired else forgets)], tmp_path)
     with imported(PROJECT / "test_work_queue_chaos.py", path=[tmp_path], modules={"work_queue"}) as module:
         machine = type("Machine", (module.WorkQueueChaos,), {"swarm": swarm})
         failures = (

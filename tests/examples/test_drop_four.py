@@ -6,7 +6,7 @@ import pytest
 
 from ordeal.explore import Explorer
 
-from .conftest import EXAMPLES, imported
+from .conftest import EXAMPLES, changed, imported
 
 PROJECT = EXAMPLES / "drop_four"
 PLANTED = """        if self.has_line(self.player):
@@ -19,9 +19,7 @@ REPAIRED = """        other = "B" if self.player == "A" else "A"
 
 @pytest.mark.parametrize("repaired", [False, True])
 def test_the_machine_finds_what_is_planted_and_nothing_else(repaired: bool, tmp_path: Path) -> None:
-    text = (PROJECT / "drop_four.py").read_text("utf-8")
-    assert PLANTED in text
-    (tmp_path / "drop_four.py").write_text(text.replace(PLANTED, REPAIRED) if repaired else text, "utf-8")
+    changed(PROJECT / "drop_four.py", [(PLANTED, REPAIRED if repaired else PLANTED)], tmp_path)
     with imported(PROJECT / "test_drop_four.py", path=[tmp_path], modules={"drop_four"}) as module:
         result = Explorer(module.DropFour).run(max_runs=30)
     assert result.notes == (), "a game that is over is not an error"

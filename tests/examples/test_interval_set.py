@@ -6,7 +6,7 @@ import pytest
 
 from ordeal.explore import Explorer
 
-from .conftest import EXAMPLES, imported
+from .conftest import EXAMPLES, changed, imported
 
 PROJECT = EXAMPLES / "interval_set"
 REPAIR = (("            last += 1", "            end, last = max(end, self._intervals[last][1]), last + 1"),)
@@ -14,11 +14,7 @@ REPAIR = (("            last += 1", "            end, last = max(end, self._inte
 
 @pytest.mark.parametrize("repaired", [False, True])
 def test_the_pair_finds_what_is_planted_and_nothing_else(repaired: bool, tmp_path: Path) -> None:
-    text = (PROJECT / "intervals.py").read_text("utf-8")
-    for old, new in REPAIR if repaired else ():
-        assert old in text
-        text = text.replace(old, new)
-    (tmp_path / "intervals.py").write_text(text, "utf-8")
+    changed(PROJECT / "intervals.py", REPAIR if repaired else (), tmp_path)
     modules = {"intervals"}
     with imported(PROJECT / "test_intervals_pair.py", path=[tmp_path], modules=modules) as module:
         failures = Explorer(module.IntervalsPair).run(max_runs=200).failures

@@ -9,7 +9,7 @@ from hypothesis.stateful import run_state_machine_as_test
 from ordeal import buggify
 from ordeal.explore import Explorer
 
-from .conftest import EXAMPLES, imported
+from .conftest import EXAMPLES, changed, imported
 
 PROJECT = EXAMPLES / "mail_queue"
 BOOKING = "            self.cents += message.cents"
@@ -30,11 +30,7 @@ REPAIR = (
 def test_the_point_leads_to_the_bug(
     changes: tuple[tuple[str, str], ...], probability: float, found: list[str] | None, tmp_path: Path
 ) -> None:
-    text = (PROJECT / "mail_queue.py").read_text("utf-8")
-    for old, new in changes:
-        assert old in text
-        text = text.replace(old, new)
-    (tmp_path / "mail_queue.py").write_text(text, "utf-8")
+    changed(PROJECT / "mail_queue.py", changes, tmp_path)
     with imported(PROJECT / "test_mail_chaos.py", path=[tmp_path], modules={"mail_queue"}) as module:
         explorer = Explorer(module.MailChaos, target_modules=["mail_queue"], buggify_prob=probability)
         failures = explorer.run(max_runs=200).failures

@@ -6,7 +6,7 @@ import pytest
 
 from ordeal.explore import Explorer
 
-from .conftest import EXAMPLES, imported
+from .conftest import EXAMPLES, changed, imported
 
 PROJECT = EXAMPLES / "radio_link"
 # Says whether the numbers start over, and no more how far away that is.
@@ -24,11 +24,7 @@ REPAIR = ((NEXT, SKIP + NEXT),)
 def test_the_distance_leads_to_the_bug(
     changes: tuple[tuple[str, str], ...], max_runs: int, found: list[str], tmp_path: Path
 ) -> None:
-    text = (PROJECT / "link.py").read_text("utf-8")
-    for old, new in changes:
-        assert old in text
-        text = text.replace(old, new)
-    (tmp_path / "link.py").write_text(text, "utf-8")
+    changed(PROJECT / "link.py", changes, tmp_path)
     with imported(PROJECT / "test_link_chaos.py", path=[tmp_path], modules={"link"}) as module:
         explorer = Explorer(module.LinkChaos, target_modules=["link"])
         result = explorer.run(max_runs=max_runs, max_time=3600.0, shrink=False)

@@ -77,22 +77,6 @@ TEST(RunState, ARuleThatWaitsIsLeftOutOfASequenceAndComesLast) {
   EXPECT_EQ(run.state.next().target, 1U);
 }
 
-TEST(RunState, ARejectedRuleIsReplacedByAnotherInTheSameStep) {
-  Running run;
-  run.state.begin(Rng(1));
-  run.step();
-  std::vector<bool> offered(kShape.rules, false);
-  for (std::uint32_t i = 0; i < kShape.rules; ++i) {
-    const NextStep next = run.state.next();
-    ASSERT_EQ(next.kind, NextKind::kRule);
-    EXPECT_FALSE(offered[next.target]);
-    offered[next.target] = true;
-    run.state.reject();
-  }
-  EXPECT_EQ(run.state.next().kind, NextKind::kStuck);
-  EXPECT_EQ(run.state.tape().size(), 1U);
-}
-
 TEST(RunState, AStepOfThePrefixCostsAQuarterOfANewOne) {
   Running run;
   run.state.begin(Rng(1));

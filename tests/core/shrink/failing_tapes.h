@@ -18,7 +18,10 @@
 
 namespace ordeal {
 
+using Integers = std::vector<std::int64_t>;
 using Predicate = std::function<bool(const Tape&)>;
+
+inline bool never(const Tape& /*tape*/) { return false; }
 
 // A letter is a rule, a digit switches that fault on, a digit behind a minus switches it off.
 inline Tape tape_of(std::string_view text) {
@@ -62,8 +65,16 @@ inline Tape steps_with(const std::vector<std::vector<Choice>>& steps) {
 
 inline Tape step_with(const std::vector<Choice>& choices) { return steps_with({choices}); }
 
+inline Tape tape_of_integers(const Integers& integers) {
+  std::vector<std::vector<Choice>> steps;
+  for (const std::int64_t integer : integers) {
+    steps.push_back({Choice::integer(integer)});
+  }
+  return steps_with(steps);
+}
+
 // The choices of a list of integers as Hypothesis draws it: whether it goes on, and an element.
-inline std::vector<Choice> list_of(const std::vector<std::int64_t>& elements) {
+inline std::vector<Choice> list_of(const Integers& elements) {
   std::vector<Choice> choices;
   for (const std::int64_t element : elements) {
     choices.push_back(Choice::boolean(true));
@@ -74,8 +85,8 @@ inline std::vector<Choice> list_of(const std::vector<std::int64_t>& elements) {
 }
 
 // All integers of the tape.
-inline std::vector<std::int64_t> integers_of(const Tape& tape) {
-  std::vector<std::int64_t> integers;
+inline Integers integers_of(const Tape& tape) {
+  Integers integers;
   for (const Choice& choice : tape.choices()) {
     if (choice.kind == ChoiceKind::kInteger) {
       integers.push_back(choice.number);

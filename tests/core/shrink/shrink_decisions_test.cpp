@@ -18,8 +18,6 @@
 namespace ordeal::ORDEAL_TEST_FILE {
 namespace {
 
-using Integers = std::vector<std::int64_t>;
-
 // What a replay of the tape draws: a number, and as many numbers up to it. What does not fit becomes 0.
 FailingTape counted(const Tape& asked) {
   const Integers given = integers_of(asked);

@@ -14,21 +14,9 @@
 namespace ordeal::ORDEAL_TEST_FILE {
 namespace {
 
-using Integers = std::vector<std::int64_t>;
-
-bool never(const Tape& /*tape*/) { return false; }
-
 std::int64_t sum_of(const Tape& tape) {
   const Integers integers = integers_of(tape);
   return std::accumulate(integers.begin(), integers.end(), std::int64_t{0});
-}
-
-Tape numbers(const Integers& integers) {
-  std::vector<std::vector<Choice>> steps;
-  for (const std::int64_t integer : integers) {
-    steps.push_back({Choice::integer(integer)});
-  }
-  return steps_with(steps);
 }
 
 // Steps of as many rules.
@@ -54,23 +42,23 @@ std::vector<Integers> asked(const Tape& tape, std::vector<Constraint> constraint
 
 TEST(MergeSteps, AddUpTheIntegersOfStepsOfOneRule) {
   MergeSteps pass;
-  const Tape left = left_by(pass, numbers({3, 4, 2}), [](const Tape& tape) { return sum_of(tape) >= 9; });
+  const Tape left = left_by(pass, tape_of_integers({3, 4, 2}), [](const Tape& tape) { return sum_of(tape) >= 9; });
   EXPECT_EQ(integers_of(left), (Integers{9}));
 }
 
 TEST(MergeSteps, ASimplestValueAboveZeroCountsInFull) {
   MergeSteps pass;
   const std::vector<Constraint> constraints(4, Constraint{1, 3, 1});
-  const Swept swept = candidates(pass, FailingTape(numbers({1, 1, 1, 3}), constraints),
+  const Swept swept = candidates(pass, FailingTape(tape_of_integers({1, 1, 1, 3}), constraints),
                                  [](const Tape& tape) { return sum_of(tape) >= 6; });
   EXPECT_EQ(integers_of(swept.left.tape), (Integers{3, 3}));
 }
 
 TEST(MergeSteps, WhatOneCannotTakeGoesToTheNext) {
   const std::vector<Constraint> constraints(3, Constraint{1, 3, 1});
-  EXPECT_EQ(asked(numbers({2, 2, 2}), constraints).front(), (Integers{3, 3}));
-  EXPECT_EQ(asked(numbers({3, 4}), {{0, 5, 0}, {0, 5, 0}}).front(), (Integers{5}));
-  EXPECT_TRUE(asked(numbers({5, 5}), {{0, 5, 0}, {0, 5, 0}}).empty());
+  EXPECT_EQ(asked(tape_of_integers({2, 2, 2}), constraints).front(), (Integers{3, 3}));
+  EXPECT_EQ(asked(tape_of_integers({3, 4}), {{0, 5, 0}, {0, 5, 0}}).front(), (Integers{5}));
+  EXPECT_TRUE(asked(tape_of_integers({5, 5}), {{0, 5, 0}, {0, 5, 0}}).empty());
 }
 
 TEST(MergeSteps, OtherRulesTakeWhatTheirOwnCannot) {
@@ -89,17 +77,17 @@ TEST(MergeSteps, AnyIntegerBehindTakesItInAShortTape) {
 
 TEST(MergeSteps, NegativeIntegersGoDown) {
   constexpr std::int64_t kLow = Constraint::kAny;
-  EXPECT_EQ(asked(numbers({-3, 4})).front(), (Integers{1}));
-  EXPECT_EQ(asked(numbers({kLow, kLow})).size(), 0U);
-  EXPECT_EQ(asked(numbers({kLow, 0})).front(), (Integers{kLow}));
+  EXPECT_EQ(asked(tape_of_integers({-3, 4})).front(), (Integers{1}));
+  EXPECT_EQ(asked(tape_of_integers({kLow, kLow})).size(), 0U);
+  EXPECT_EQ(asked(tape_of_integers({kLow, 0})).front(), (Integers{kLow}));
 }
 
 TEST(MergeSteps, NothingToGiveIsNoCandidate) {
-  EXPECT_TRUE(asked(numbers({0, 0})).empty());
-  EXPECT_TRUE(asked(numbers({7})).empty());
+  EXPECT_TRUE(asked(tape_of_integers({0, 0})).empty());
+  EXPECT_TRUE(asked(tape_of_integers({7})).empty());
   EXPECT_TRUE(asked(steps_with({{Choice::text("")}, {Choice::text("b")}})).empty());
   EXPECT_TRUE(asked(steps_with({{Choice::text("a")}, {Choice::bytes("b")}})).empty());
-  Tape reference = numbers({5});
+  Tape reference = tape_of_integers({5});
   reference.set_producer(0);
   EXPECT_TRUE(asked(reference).empty());
 }
@@ -135,14 +123,14 @@ bool is_asked_for_all(const Tape& tape) {
 
 TEST(RemoveAndLower, AStepGoesWithOneLessElsewhere) {
   RemoveAndLower pass;
-  EXPECT_EQ(integers_of(left_by(pass, numbers({0, 0, 0, 0, 5}), is_asked_for_all)), (Integers{0, 0, 3}));
+  EXPECT_EQ(integers_of(left_by(pass, tape_of_integers({0, 0, 0, 0, 5}), is_asked_for_all)), (Integers{0, 0, 3}));
 }
 
 TEST(RemoveAndLower, WhatSelectsMayBecomeAnything) {
   const auto fails = [](const Tape& tape) { return tape.size() == 3 || integers_of(tape) == Integers{0, 2}; };
   for (const bool selects : {true, false}) {
     RemoveAndLower pass;
-    const FailingTape failing(numbers({0, 7, 9}), {{}, {}, {.low = 0, .high = 12, .selects = selects}});
+    const FailingTape failing(tape_of_integers({0, 7, 9}), {{}, {}, {.low = 0, .high = 12, .selects = selects}});
     const Tape left = candidates(pass, failing, fails).left.tape;
     EXPECT_EQ(integers_of(left), selects ? (Integers{0, 2}) : (Integers{0, 7, 9}));
   }
@@ -161,15 +149,15 @@ TEST(RemoveAndLower, TextsGetShorter) {
 TEST(RemoveAndLower, CandidatesAreLimited) {
   RemoveAndLower pass;
   const std::vector<Constraint> constraints(40, {.low = 0, .high = 12, .selects = true});
-  const FailingTape many(numbers(Integers(40, 9)), constraints);
+  const FailingTape many(tape_of_integers(Integers(40, 9)), constraints);
   EXPECT_EQ(candidates(pass, many, never).asked.size(), RemoveAndLower::kCandidatesMax);
-  EXPECT_TRUE(candidates(pass, FailingTape(numbers({0, 0})), never).asked.empty());
+  EXPECT_TRUE(candidates(pass, FailingTape(tape_of_integers({0, 0})), never).asked.empty());
 }
 
 TEST(MergeSteps, ASearchOverTheSameStepsProposesNothing) {
   MergeSteps pass;
-  EXPECT_FALSE(candidates(pass, FailingTape(numbers({1, 2})), never).asked.empty());
-  EXPECT_TRUE(candidates(pass, FailingTape(numbers({3, 4})), never).asked.empty());
+  EXPECT_FALSE(candidates(pass, FailingTape(tape_of_integers({1, 2})), never).asked.empty());
+  EXPECT_TRUE(candidates(pass, FailingTape(tape_of_integers({3, 4})), never).asked.empty());
 }
 
 }  // namespace

@@ -12,18 +12,6 @@
 namespace ordeal::ORDEAL_TEST_FILE {
 namespace {
 
-using Integers = std::vector<std::int64_t>;
-
-bool never(const Tape& /*tape*/) { return false; }
-
-Tape tape_of_integers(const Integers& integers) {
-  std::vector<std::vector<Choice>> steps;
-  for (const std::int64_t integer : integers) {
-    steps.push_back({Choice::integer(integer)});
-  }
-  return steps_with(steps);
-}
-
 // A list with a span for each element.
 FailingTape failing_list(const Integers& elements) {
   std::vector<Span> spans;

@@ -13,18 +13,6 @@
 namespace ordeal::ORDEAL_TEST_FILE {
 namespace {
 
-using Integers = std::vector<std::int64_t>;
-
-bool never(const Tape& /*tape*/) { return false; }
-
-Tape tape_of_integers(const Integers& integers) {
-  std::vector<std::vector<Choice>> steps;
-  for (const std::int64_t integer : integers) {
-    steps.push_back({Choice::integer(integer)});
-  }
-  return steps_with(steps);
-}
-
 TEST(LowerTogether, EqualValuesInSeveralStepsGoDownAtOnce) {
   LowerTogether pass;
   const Tape left = left_by(pass, tape_of_integers({77, 5, 77}), [](const Tape& tape) {

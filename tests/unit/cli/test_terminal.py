@@ -12,22 +12,12 @@ from ordeal.cli import terminal
 from ordeal.cli.terminal import has_screen
 from ordeal.errors import ConfigError
 
-BOLD_RED = "\x1b[31m\x1b[1merror\x1b[0m"
-
 
 class Screen(io.StringIO):
     """A terminal."""
 
     def isatty(self) -> bool:
         return True
-
-
-def in_front_of_a_screen(monkeypatch: pytest.MonkeyPatch) -> Screen:
-    """To be called in the test: pytest has put its own stream in place by then."""
-    monkeypatch.delenv("NO_COLOR", raising=False)
-    found = Screen()
-    monkeypatch.setattr(sys, "stderr", found)
-    return found
 
 
 def test_data_is_not_changed_and_talk_is_apart(capsys: pytest.CaptureFixture[str]) -> None:

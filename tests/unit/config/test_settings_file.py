@@ -13,7 +13,6 @@ from ordeal.errors import ConfigError
 
 TESTS = '[[tests]]\nclass = "tests.test_chaos:MyServiceChaos"\n'
 EXAMPLE = 'class = "tests.test_chaos:MyServiceChaos"'
-EXPLORER_KEYS = ", ".join(ExplorerConfig.names)
 
 
 @pytest.fixture(autouse=True)

@@ -41,7 +41,3 @@ class Hostile:
         return False
 
     __hash__ = None  # type: ignore[assignment]
-
-
-def is_hostile(machine: Any) -> None:
-    assert machine.total == Hostile()

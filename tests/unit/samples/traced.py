@@ -48,13 +48,6 @@ class Faulty(ChaosTest):
             raise OSError("broken")
 
 
-class AnyOfThree(Faulty):
-    """Fails with any fault at all."""
-
-    def is_broken(self, on: set[str]) -> bool:
-        return bool(on)
-
-
 class Everything(ChaosTest):
     """Draws in all ways and never fails by itself."""
 

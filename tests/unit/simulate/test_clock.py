@@ -40,10 +40,6 @@ class Diary:
         self.clock.set_timer(1, self.note_every_second)
 
 
-def do_nothing() -> None:
-    """A function that holds on to nothing."""
-
-
 @pytest.fixture
 def diary() -> Diary:
     return Diary()

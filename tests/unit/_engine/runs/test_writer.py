@@ -30,6 +30,8 @@ from ordeal._engine.runs.report import schemas
 from ordeal._engine.runs.writer import RunWriter
 from ordeal.result import ExplorationResult, Failure, FoundFailure, ProgressSnapshot
 
+from ...samples.results import make_result
+
 CLASS = "tests.bank:Bank"
 
 
@@ -47,16 +49,7 @@ def at(runs: int, edges: int, found: int = 0) -> ProgressSnapshot:
 
 
 def result(**changes: Any) -> ExplorationResult:
-    values: dict[str, Any] = {
-        "test_class": CLASS,
-        "rng_seed": 1,
-        "total_runs": 9,
-        "total_steps": 20,
-        "unique_edges": 5,
-        "checkpoints_saved": 1,
-        "duration_seconds": 1.0,
-    }
-    return ExplorationResult(**values | changes)
+    return make_result(**{"test_class": CLASS} | changes)
 
 
 def begun(folder: Path, **options: Any) -> RunWriter:
