@@ -20,6 +20,8 @@
 #   make soak          explore with two workers for an hour, and fail when memory grows; MINUTES=10 for less, and
 #                      MACHINE=depth for a machine as deep as a tape may be
 #   make check-threads the core's tests under the thread sanitizer
+#   make check-races   threads of traced code, and monitors that begin and end, for ten minutes under the thread sanitizer:
+#                      it builds a free-threaded interpreter with it first
 #   make fuzz-shrinks  shrink 100,000 random tapes under the sanitizers
 #   make fuzz-forks    try 10,000 crafted messages on the channel of a fork
 #   make fuzz-traces   load 100,000 damaged trace files under the sanitizers
@@ -67,7 +69,7 @@ tidy_stamps := $(patsubst %.cpp,build/tidy/%.ok,$(filter cpp/%.cpp,$(cpp_files))
 # What starts with this line, wherever it lies.
 shell_scripts := $(shell grep -l -d skip '^\#!/bin/bash' tools/* .ci/run)
 
-.PHONY: screens core core-to-test demo test check nightly build lint format bench bench-full probes docs soak check-threads fuzz-traces fuzz-files fuzz-shrinks fuzz-forks clean durations accessibility wheels
+.PHONY: screens core core-to-test demo test check nightly build lint format bench bench-full probes docs soak check-threads check-races fuzz-traces fuzz-files fuzz-shrinks fuzz-forks clean durations accessibility wheels
 .PHONY: test-core test-python test-nightly test-clusters test-ray test-hypothesis test-pythons test-portable
 .PHONY: checks check-documents check-slow check-demo check-shell check-ruff check-format check-types check-clang-format sanitized check-core check-bindings check-oldest
 
@@ -126,6 +128,12 @@ check-threads: build build/stamp-test-packages
 	@tools/run-checked "build with the thread sanitizer" ninja -C build/tsan -j $(JOBS)
 	@tools/run-checked "core tests under it" build/tsan/core_tests --gtest_brief=1
 
+# The packages are those of an ordinary free-threaded interpreter.
+check-races: build/stamp-test-packages
+	@$(MAKE) build/venv-3.14t/stamp-environment VENV=build/venv-3.14t \
+	  ORDEAL_PYTHON="$$(tools/find-python 3.14t 2>/dev/null || tools/free-threaded-python 3.14 build/python3.14t)"
+	@tools/test-races build/races build/venv-3.14t
+
 fuzz-traces: sanitized
 	@ORDEAL_MUTATED_FILES=100000 tools/test-bindings build/san $(VENV) tests/unit/_engine/storage/test_trace_mutations.py
 
@@ -144,7 +152,7 @@ build/axe/node_modules/axe-core/axe.min.js:
 accessibility: build build/axe/node_modules/axe-core/axe.min.js
 	@python tools/accessibility.py build/axe/node_modules/axe-core/axe.min.js
 
-nightly: check-threads fuzz-traces fuzz-files fuzz-shrinks fuzz-forks docs
+nightly: check-threads check-races fuzz-traces fuzz-files fuzz-shrinks fuzz-forks docs
 	@$(MAKE) test-nightly
 	@$(MAKE) test-clusters
 	@$(MAKE) test-ray

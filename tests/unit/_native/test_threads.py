@@ -5,7 +5,10 @@ With a GIL the threads take turns; without one they run at once.
 
 from __future__ import annotations
 
+import itertools
+import os
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
@@ -18,6 +21,8 @@ from ordeal.buggify import activated, buggify
 from ..samples.monitored import LEVELS, MakeModule, monitor_of, tracing
 
 THREADS = 8
+#: How long monitors begin and end next to threads that run; `make check-races` sets it.
+SECONDS = float(os.environ.get("ORDEAL_RACE_SECONDS", "0"))
 
 #: Each function has edges of its own, and all threads run all of them.
 _WORK = "\n".join(
@@ -81,11 +86,14 @@ def test_runs_and_monitors_begin_and_end_while_threads_send_events(make_module: 
         while not done.is_set():
             module.run(9)
 
-    threads = [threading.Thread(target=keep_running) for _ in range(4)]
+    threads = [threading.Thread(target=keep_running) for _ in range(16 if SECONDS else 4)]
+    ends = time.monotonic() + SECONDS
     for thread in threads:
         thread.start()
     try:
-        for turn in range(30):
+        for turn in itertools.count():
+            if turn >= 30 and time.monotonic() >= ends:
+                break
             coverage = _native.CoverageMap()
             monitor = monitor_of(module, level=LEVELS[turn % 2], coverage=coverage)
             monitor.start()
