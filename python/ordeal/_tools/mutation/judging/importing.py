@@ -31,7 +31,7 @@ from ordeal._tools.mutation.source import Source
 
 #: The reason without a verdict for a file that is not imported again.
 IMPORTED = "pytest or one of its plugins has imported the file before the tests do"
-_REFUSED = "the unchanged program fails where mutants of imported code run, so no verdict would be true"
+_REFUSED = "the unchanged program fails where mutants of imported code run"
 
 #: Seconds of CPU up to which a suite is not split: a file alone takes two thirds of the time of one of 0.1 s.
 _SHORT_CPU = 0.5
@@ -117,8 +117,8 @@ class ImportRoute:
     def judge(self) -> None:
         """Report the verdict on each mutant, each in a fork that collects; or that the original fails there.
 
-        What is not the program's is imported once for all forks, if that imports nothing of it: a fork finds out, and
-        goes on with the work if so.
+        What is not the program's is imported once for all forks, if that imports nothing of it and all tests pass on
+        the original: a fork finds out, and goes on with the work if so.
         """
         if not self._left:
             return
@@ -130,25 +130,33 @@ class ImportRoute:
                 die_with(parent)
                 import_all(self._answer["others"])
                 paths = (real_path(str(each.path)) for each in self._sources.values())
-                if threading.active_count() == 1 and not any(map(is_imported, paths)):
-                    gc.freeze()
+                if threading.active_count() == 1 and not any(map(is_imported, paths)) and self._passes():
                     self._judge()
                     os._exit(0)
             finally:
                 os._exit(1)
-        if os.waitpid(pid, 0)[1]:
+        if os.waitpid(pid, 0)[1] == 0:
+            return
+        if self._passes():
             self._judge()
+        elif len(self._left) == len(self._order.mutants):
+            self._say({"refused": [f"{_REFUSED}, so no verdict would be true"]})
+        else:
+            for mutant in self._left:
+                self._say({"verdict": "not run", "id": mutant.id, "route": "import", "note": _REFUSED})
+
+    def _passes(self) -> bool:
+        """Return True if all tests pass on the original, in a fork of this process."""
+        gc.freeze()
+        # The tests that pytest rewrites are compiled once, to a folder of ours, from which all forks read them.
+        sys.pycache_prefix = str(self._place.with_name(BYTECODE))
+        # pytest may keep what it compiles for this. It takes as long once more.
+        self._say({"beginning": "the program is imported again, and the tests run, without a mutant"})
+        ended = next(run_jobs([self._original()], 1))
+        return bool(ended.said) and ended.said[-1].get("survived") == self._tests
 
     def _judge(self) -> None:
         """Report all verdicts, from forks of this process."""
-        # The tests that pytest rewrites are compiled once, to a folder of ours, from which all forks read them.
-        sys.pycache_prefix = str(self._place.with_name(BYTECODE))
-        # On the original all tests must pass; pytest may keep what it compiles for this. It takes as long once more.
-        self._say({"beginning": "the program is imported again, and the tests run, without a mutant"})
-        ended = next(run_jobs([self._original()], 1))
-        if not ended.said or ended.said[-1].get("survived") != self._tests:
-            self._say({"refused": [_REFUSED]})
-            return
         mutants, green = self._left, self._green_parts()
         # In a copy all forks share a file, so those that read it run one after another.
         alone = [] if is_isolated() else [each for each in mutants if each.id in self._answer["readers"]]

@@ -101,3 +101,28 @@ def test_mutants_at_import_meet_a_copy_that_others_have_not_broken(
     found = judge_with_pytest([source], mutants_of(source, ["arithmetic"]), tests=[], folder=tmp_path, workers=1)
     assert [each.route for each in found.verdicts] == ["import", "swap"]
     assert found.verdicts[0].word == "killed"
+
+
+@pytest.mark.parametrize(
+    ("test", "words"),
+    [
+        # Another test imports it, and forks would have it imported before.
+        ('assert "colorsys" not in sys.modules', ["killed", "killed", "killed"]),
+        # Forks that import the program read what has been compiled from a folder of ours.
+        ("assert sys.pycache_prefix is None", ["not run", "not run", "killed"]),
+    ],
+)
+def test_a_test_that_passes_only_without_our_imports_judges(tmp_path: Path, test: str, words: list[str]) -> None:
+    (tmp_path / "shop.py").write_text("RATE = 2\n\ndef price(n):\n    return n * RATE\n")
+    tests = f"""
+        import sys
+        import shop
+        def test_lazy(): {test}
+        def test_price(): assert shop.price(3) == 6
+        def test_other(): import colorsys
+    """
+    (tmp_path / "test_shop.py").write_text(dedent(tests))
+    source = Source.of(tmp_path / "shop.py", "shop.py")
+    mutants = mutants_of(source, ["boundary", "arithmetic"])
+    found = judge_with_pytest([source], mutants, tests=[], folder=tmp_path, workers=1)
+    assert [each.word for each in found.verdicts] == words
