@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from ordeal._base.limits import REPORT_SECONDS
 from ordeal._native import monotonic
@@ -197,9 +196,9 @@ def _why(ended: Ended) -> str:
     return ended.raised or (f"ends by {signal.Signals(ended.signal).name}" if ended.signal else "ends the process")
 
 
-def original_job(run: Callable[[Say], None], tag: Any = None) -> Job:
+def original_job(run: Callable[[Say], None]) -> Job:
     """Return a job that runs the unchanged program, with a generous time limit."""
-    return Job(run, 0, _SECONDS, tag, is_original=True)
+    return Job(run, 0, _SECONDS, is_original=True)
 
 
 def endless(ran: Ran, names: Sequence[str]) -> Refused:

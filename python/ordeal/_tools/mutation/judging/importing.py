@@ -157,12 +157,11 @@ class ImportRoute:
 
     def _judge(self) -> None:
         """Report all verdicts, from forks of this process."""
-        mutants, green = self._left, self._green_parts()
         # In a copy all forks share a file, so those that read it run one after another.
-        alone = [] if is_isolated() else [each for each in mutants if each.id in self._answer["readers"]]
-        together = [each for each in mutants if each not in alone]
+        alone = [] if is_isolated() else [each for each in self._left if each.id in self._answer["readers"]]
+        together = [each for each in self._left if each not in alone]
         for some, workers in (together, self._order.workers), (alone, 1):
-            jobs = deque(self._job(_Asked(each, green.get(each.id))) for each in some)
+            jobs = deque(self._job(_Asked(each, self._parts.get(each.id))) for each in some)
             for ended in run_jobs(Refilled(lambda jobs=jobs: jobs.popleft() if jobs else None), workers):  # type: ignore[misc]
                 asked: _Asked = ended.job.tag
                 if some is alone:
@@ -177,38 +176,27 @@ class ImportRoute:
     def _again(self, asked: _Asked, ended: Ended) -> _Asked | None:
         """Return the tests to run next for a mutant; None if the verdict is final.
 
-        A busy machine makes some tests fail. All run once more if the one that killed did not do so twice, or fails
-        alone on the original.
+        A busy machine makes some tests fail, and some need those of other files. So all run once more if the test that
+        killed did not do so twice, or what ran does not pass on the original.
         """
-        said = ended.said[-1] if ended.said else {}
+        said, part = ended.said[-1] if ended.said else {}, asked.part
         if asked.is_last:
             return None
-        if asked.part is not None and "survived" in said and not asked.part.enough:
+        if part is not None and "survived" in said and not (part.enough and said["survived"] == len(part.names)):
             # No test in this file notices it. All others run as well, in the order of the whole suite.
             return _Asked(asked.mutant)
         killer = said.get("failed", "")
         path = next((path for path, names in self._answer["parts"].items() if killer in names), "")
-        if path and (said.get("once") or not self._passes_alone(Part((path,), (killer,)))):
+        if path and (said.get("once") or not self._passes_alone(part or Part((path,), (killer,)))):
             return _Asked(asked.mutant, is_last=True)
         return None
 
     def _passes_alone(self, part: Part) -> bool:
-        """Return True if a test passes on the original without the others. The answer is cached."""
+        """Return True if tests pass on the original without the others. The answer is cached."""
         if part not in self._alone:
             ended = next(run_jobs([self._original(part)], 1))
-            self._alone[part] = bool(ended.said) and ended.said[-1].get("survived") == 1
+            self._alone[part] = bool(ended.said) and ended.said[-1].get("survived") == len(part.names)
         return self._alone[part]
-
-    def _green_parts(self) -> dict[str, Part]:
-        """Return the tests that judge each mutant first, where these alone pass on the original as well."""
-        asked = dict.fromkeys(self._parts[each.id] for each in self._left if each.id in self._parts)
-        jobs = [self._original(part) for part in asked]
-        green = {
-            ended.job.tag
-            for ended in run_jobs(jobs, self._order.workers)
-            if ended.said and ended.said[-1].get("survived") == len(ended.job.tag.names)
-        }
-        return {name: part for name, part in self._parts.items() if part in green}
 
     # In a separate fork
 
@@ -221,7 +209,7 @@ class ImportRoute:
         say({"failed": "", "kind": "collection"})
 
     def _original(self, part: Part | None = None) -> Job:
-        return original_job(partial(self._unchanged, part), part)
+        return original_job(partial(self._unchanged, part))
 
     def _unchanged(self, part: Part | None, say: Say) -> None:
         sys.dont_write_bytecode = False
