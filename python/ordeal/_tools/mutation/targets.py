@@ -112,7 +112,7 @@ def _named(word: str, folder: Path) -> Iterator[Target]:
         if first > lines:
             raise ConfigError(f"`{word}` names lines beyond the end of the file", hint=f"it has {lines}")
         yield Target(path, (first, last))
-    elif _DOTTED.fullmatch(word):
+    elif _DOTTED.fullmatch(word) and path.suffix != ".py":
         yield from _dotted(word, folder)
     else:
         raise _nothing(word)

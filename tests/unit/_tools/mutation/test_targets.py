@@ -140,10 +140,13 @@ def test_a_word_may_name_a_part_of_a_file(tmp_path: Path, word: str, names: list
         ("cart.py:0", "names no lines"),
         ("gone.Cart", "neither a Python file nor a folder"),
         ("../cart", "neither a Python file nor a folder"),
+        ("shop.py", "neither a Python file nor a folder"),
     ],
 )
 def test_a_part_that_is_not_there_is_refused(tmp_path: Path, word: str, said: str) -> None:
     (tmp_path / "cart.py").write_text(CART)
+    (tmp_path / "shop").mkdir()
+    (tmp_path / "shop/__init__.py").touch()
     with pytest.raises(ConfigError) as caught:
         targets_of([word], tmp_path)
     assert said in f"{caught.value} {caught.value.hint}"
