@@ -120,7 +120,6 @@ _KINDS: dict[str, type] = {
 
 
 def _array(compiler: Compiler, strategy: Any, depth: int) -> Node:
-    compiler.is_auditable = False  # two arrays are not compared by one value
     if type(strategy).__module__ != "hypothesis.extra.numpy":
         raise NotCompilableError  # arrays of another library
     size, fill = strategy.array_size, strategy.fill
@@ -209,6 +208,7 @@ class Compiler:
         make = _MAKERS.get(kind_of(plain))
         if make is None:
             raise NotCompilableError
+        self.is_auditable = self.is_auditable and kind_of(plain) not in _DRAWN_ONCE
         self.height = max(self.height, depth + 1)
         self._open.append(strategy)
         try:
@@ -248,12 +248,6 @@ def _integers(_compiler: Compiler, strategy: Any, _depth: int) -> Node:
     if low is None or high is None or low < -WIDE_MAX or high > WIDE_MAX:
         raise NotCompilableError
     return _native.wide_integers_node(low, high)
-
-
-def _floats(_compiler: Compiler, strategy: Any, _depth: int) -> Node:
-    return _native.floats_node(
-        strategy.min_value, strategy.max_value, strategy.allow_nan, strategy.smallest_nonzero_magnitude
-    )
 
 
 def _just(compiler: Compiler, strategy: Any, _depth: int) -> Node:
@@ -307,10 +301,6 @@ def _text(compiler: Compiler, strategy: Any, depth: int) -> Node:
 @cache
 def _alphabet(intervals: tuple[tuple[int, int], ...]) -> _native.Alphabet:
     return _native.Alphabet(list(intervals))
-
-
-def _bytes(_compiler: Compiler, strategy: Any, _depth: int) -> Node:
-    return _native.bytes_node(strategy.min_size, _size_max(strategy.max_size))
 
 
 def _size_max(size: float) -> int:
@@ -384,10 +374,6 @@ def _uniqueness(compiler: Compiler, strategy: Any, depth: int) -> tuple[list[Cal
     return keys, compiler.part(suffix, depth)
 
 
-def _tuple(compiler: Compiler, strategy: Any, depth: int) -> Node:
-    return _native.tuple_node([compiler.part(each, depth) for each in strategy.element_strategies])
-
-
 def _fixed_dictionary(compiler: Compiler, strategy: Any, depth: int) -> Node:
     make = type(strategy.mapping)
     compiler.calls(make)
@@ -418,32 +404,18 @@ def _builds(compiler: Compiler, strategy: Any, depth: int) -> Node:
     return _native.builds_node(strategy.target, arguments, keywords)
 
 
-def _flatmap(compiler: Compiler, strategy: Any, depth: int) -> Node:
-    compiler.is_auditable = False
-    return _native.flatmap_node(compiler.part(strategy.base, depth), strategy.expand, depth)
-
-
-def _composite(compiler: Compiler, strategy: Any, depth: int) -> Node:
-    compiler.is_auditable = False
-    return _native.composite_node(strategy.definition, tuple(strategy.args), dict(strategy.kwargs), depth)
-
-
 def _bundle(compiler: Compiler, strategy: Any, _depth: int) -> Node:
-    compiler.is_auditable = False
     if not hasattr(strategy, "_transformations"):
         raise NotCompilableError
     return _native.bundle_node(strategy.name, strategy.consume, strategy.draw_references, _steps(compiler, strategy))
 
 
-def _runner(compiler: Compiler, strategy: Any, depth: int) -> Node:
-    compiler.is_auditable = False
-    return _native.runner_node(_native.generic_node(strategy, depth - 1))
-
-
 _MAKERS: dict[str, _Maker] = {
     "IntegersStrategy": _integers,
     "BooleansStrategy": lambda *_: _native.booleans_node(),
-    "FloatStrategy": _floats,
+    "FloatStrategy": lambda _compiler, strategy, _depth: _native.floats_node(
+        strategy.min_value, strategy.max_value, strategy.allow_nan, strategy.smallest_nonzero_magnitude
+    ),
     "JustStrategy": _just,
     "SampledFromStrategy": _sampled,
     "OneOfStrategy": _one_of,
@@ -451,23 +423,34 @@ _MAKERS: dict[str, _Maker] = {
     "OneCharStringStrategy": lambda _compiler, strategy, _depth: _native.text_node(
         _alphabet(tuple(strategy.intervals.intervals)), 1, 1
     ),
-    "BytesStrategy": _bytes,
+    "BytesStrategy": lambda _compiler, strategy, _depth: _native.bytes_node(
+        strategy.min_size, _size_max(strategy.max_size)
+    ),
     "ListStrategy": _list,
     "UniqueListStrategy": _unique_list,
     "UniqueSampledListStrategy": _unique_sample,
-    "TupleStrategy": _tuple,
+    "TupleStrategy": lambda compiler, strategy, depth: _native.tuple_node(
+        [compiler.part(each, depth) for each in strategy.element_strategies]
+    ),
     "FixedDictStrategy": _fixed_dictionary,
     "PermutationStrategy": lambda _compiler, strategy, _depth: _native.permutation_node(strategy.values),
     "MappedStrategy": _map,
     "FilteredStrategy": _filter,
     "BuildsStrategy": _builds,
-    "FlatMapStrategy": _flatmap,
-    "CompositeStrategy": _composite,
-    "RunnerStrategy": _runner,
+    "FlatMapStrategy": lambda compiler, strategy, depth: _native.flatmap_node(
+        compiler.part(strategy.base, depth), strategy.expand, depth
+    ),
+    "CompositeStrategy": lambda _compiler, strategy, depth: _native.composite_node(
+        strategy.definition, tuple(strategy.args), dict(strategy.kwargs), depth
+    ),
+    "RunnerStrategy": lambda _compiler, strategy, depth: _native.runner_node(_native.generic_node(strategy, depth - 1)),
     "Bundle": _bundle,
     "ArrayStrategy": _array,
     **dict.fromkeys(_KINDS, _time),
 }
+
+#: Drawing these calls code of the user's, or changes something; and arrays are not compared by one value.
+_DRAWN_ONCE = {"FlatMapStrategy", "CompositeStrategy", "RunnerStrategy", "Bundle", "ArrayStrategy"}
 
 _native.set_unsatisfied(UnsatisfiedAssumption)
 

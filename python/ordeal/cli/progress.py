@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 from contextlib import AbstractContextManager, nullcontext
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from ordeal._engine.runs.writer import RunWriter
 from ordeal._report.exploration import progress_line, shrink_progress_line
@@ -12,21 +12,12 @@ from ordeal.cli import terminal
 from ordeal.config.options import ExplorationOptions
 from ordeal.result import ProgressSnapshot, ShrinkSnapshot
 
+if TYPE_CHECKING:
+    from ordeal.cli.live import LiveView
 
-class View(Protocol):
-    """Shows the progress of a running search."""
 
-    def __call__(self, snapshot: ProgressSnapshot) -> None:
-        """Show ``snapshot`` when it is due."""
-
-    def shrinking(self, snapshot: ShrinkSnapshot) -> None:
-        """Show ``snapshot`` when it is due."""
-
-    def telling_of_interrupts(self) -> AbstractContextManager[None]:
-        """Answer a Ctrl-C of the block at once, where people look."""
-
-    def close(self) -> None:
-        """Clear what was shown, as far as it can be cleared."""
+#: What shows the progress of a running search.
+type View = ProgressLine | LiveView
 
 
 def progress_view(kind: str, test_class: str, options: ExplorationOptions, *, verbose: bool) -> View | None:
