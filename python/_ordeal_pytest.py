@@ -7,6 +7,7 @@ an environment. What replays seeds or counts properties is imported once a run n
 from __future__ import annotations
 
 import argparse
+import contextlib
 import errno
 import importlib
 import math
@@ -14,7 +15,7 @@ import os
 import random
 import sys
 import types
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -44,20 +45,20 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     group.addoption(
         "--chaos-seed",
-        type=_chaos_seed,
+        type=_CHAOS_SEED,
         metavar="INT",
         help="Seed of Hypothesis, buggify and the random generators (default: they follow --ordeal-seed)",
     )
     group.addoption(
         "--buggify-prob",
-        type=_probability,
+        type=_PROBABILITY,
         default=BUGGIFY_PROBABILITY,
         metavar="FLOAT",
         help=f"Probability that a buggify point acts, from 0 to 1 (default: {BUGGIFY_PROBABILITY})",
     )
     group.addoption(
         "--rule-timeout",
-        type=_seconds,
+        type=_SECONDS,
         metavar="FLOAT",
         help="Seconds after which a rule of a ChaosTest ends, 0 for no limit (default: what the class says)",
     )
@@ -93,41 +94,26 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
-def _chaos_seed(text: str) -> int:
-    try:
-        number = int(text)
-    except ValueError:
-        number = -1
-    if not 0 <= number <= CHAOS_SEED_MAX:
-        raise argparse.ArgumentTypeError(
-            f"`{text}` is not a whole number from 0 to 2**64 - 1; write for example `--chaos-seed 42`"
-        )
-    return number
+def _checked(read: Callable[[str], Any], is_right: Callable[[Any], bool], what: str, example: str) -> Any:
+    """Return what reads the number of an option, and refuses any other text."""
+
+    def parse(text: str) -> Any:
+        with contextlib.suppress(ValueError):
+            number = read(text)
+            if is_right(number):
+                return number
+        raise argparse.ArgumentTypeError(f"`{text}` is not {what}; write for example `{example}`")
+
+    return parse
 
 
-def _probability(text: str) -> float:
-    number = _number(text)
-    if not 0 <= number <= 1:
-        raise argparse.ArgumentTypeError(
-            f"`{text}` is not a number from 0 to 1; write for example `--buggify-prob {BUGGIFY_PROBABILITY}`"
-        )
-    return number
-
-
-def _seconds(text: str) -> float:
-    number = _number(text)
-    if not (math.isfinite(number) and number >= 0):
-        raise argparse.ArgumentTypeError(
-            f"`{text}` is not a number of seconds, 0 or more; write for example `--rule-timeout 5`"
-        )
-    return number
-
-
-def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        return math.nan
+_CHAOS_SEED = _checked(
+    int, lambda number: 0 <= number <= CHAOS_SEED_MAX, "a whole number from 0 to 2**64 - 1", "--chaos-seed 42"
+)
+_PROBABILITY = _checked(
+    float, lambda number: 0 <= number <= 1, "a number from 0 to 1", f"--buggify-prob {BUGGIFY_PROBABILITY}"
+)
+_SECONDS = _checked(float, lambda number: 0 <= number < math.inf, "a number of seconds, 0 or more", "--rule-timeout 5")
 
 
 # Start
@@ -177,7 +163,9 @@ def _folders(config: pytest.Config) -> list[Path]:
     rootdir last. Where none of them is one, it is the nearest above: pytest knows no rootdir without its own settings.
     """
     root, here = config.rootpath, config.invocation_params.dir
-    named = (_folder_of(Path(os.path.normpath(here / argument.partition("::")[0]))) for argument in config.args)
+    places = [Path(os.path.normpath(here / argument.partition("::")[0])) for argument in config.args]
+    # pytest reports what is wrong with its arguments.
+    named = [place if os.path.isdir(place) else place.parent for place in places]  # noqa: PTH112
     folders: dict[Path, None] = {}
     for start in dict.fromkeys([here, *named]):
         way = [start, *start.parents]
@@ -195,14 +183,6 @@ def _project_above(start: Path) -> Path | None:
 
 def _is_project(folder: Path) -> bool:
     return any((folder / name).exists() for name in (CONFIG_FILE, CORPUS_DIR, "pyproject.toml", ".git"))
-
-
-def _folder_of(place: Path) -> Path:
-    try:
-        return place if place.is_dir() else place.parent
-    except OSError:
-        # pytest reports what is wrong with its arguments.
-        return place.parent
 
 
 def _stores(projects: dict[Path, dict[str, Any]]) -> dict[Path, tuple[str, list[str]]]:
@@ -346,7 +326,12 @@ def _read_settings(path: Path) -> dict[str, Any]:
         raise _WrongFileError(f"cannot be read: {reason}", "correct the file") from None
     for section, key, kind, expected in _USED_SETTINGS:
         value = _setting(settings, section, key)
-        is_right = value in kind if isinstance(kind, list) else isinstance(value, kind) and _is_usable(value)
+        if isinstance(kind, list):
+            is_right = value in kind
+        elif kind is str:
+            is_right = isinstance(value, str) and value != "" and "\0" not in value
+        else:
+            is_right = type(value) in (int, float) and math.isfinite(value)
         if value is not None and not is_right:
             hint = f"write {expected}, or remove the line"
             raise _WrongFileError(f"has {value!r:.60} as `{key}` in [{section}]", hint)
@@ -354,17 +339,11 @@ def _read_settings(path: Path) -> dict[str, Any]:
 
 
 _USED_SETTINGS = (
-    ("explorer", "rule_timeout", (int, float), "a number of seconds, for example `rule_timeout = 30.0`"),
+    ("explorer", "rule_timeout", float, "a number of seconds, for example `rule_timeout = 30.0`"),
     ("explorer", "outside", ["fail", "warn", "ignore"], '`outside = "fail"`, `"warn"` or `"ignore"`'),
     ("fleet", "store", str, 'an address, for example `store = "dir:///srv/ordeal"`'),
     ("report", "corpus_dir", str, f'a folder path, for example `corpus_dir = "{CORPUS_DIR}"`'),
 )
-
-
-def _is_usable(value: float | str) -> bool:
-    if isinstance(value, str):
-        return value != "" and "\0" not in value
-    return not isinstance(value, bool) and math.isfinite(value)
 
 
 def _setting(settings: dict[str, Any], section: str, key: str) -> Any:
@@ -443,18 +422,14 @@ def pytest_report_teststatus(report: pytest.TestReport) -> tuple[str, str, str] 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     """Report how many tests were skipped, which a green run would hide, and what a program tracked outside tests."""
-    skipped = [report for report in terminalreporter.getreports("skipped") if _is_left_out(report)]
+    places = [report.longrepr for report in terminalreporter.getreports("skipped")]
+    skipped = [place for place in places if isinstance(place, tuple) and place[2] == f"Skipped: {SKIP_REASON}"]
     if skipped:
         terminalreporter.section("Ordeal Warning")
         terminalreporter.line(f"WARNING: {len(skipped)} chaos test(s) SKIPPED — run with --chaos to include them")
     assertions: Any = sys.modules.get("ordeal.assertions")
     if assertions is not None and assertions.tracker.active and not config.getoption("chaos"):
         importlib.import_module("ordeal._pytest.chaos").write_properties(terminalreporter)
-
-
-def _is_left_out(report: pytest.TestReport) -> bool:
-    place_and_reason = report.longrepr
-    return isinstance(place_and_reason, tuple) and place_and_reason[2] == f"Skipped: {SKIP_REASON}"
 
 
 @pytest.fixture

@@ -31,7 +31,6 @@ from ordeal.faults.fault import begin_run
 from ordeal.swarm.weights import (
     Chance,
     ChanceStrategy,
-    OpWeights,
     SwarmOptions,
     draw_by_size,
     swarm_options_of,
@@ -233,9 +232,6 @@ class ChaosTest(RuleBasedStateMachine):
         kept = draw_by_size(len(self._faults), chance)
         return [fault.name for fault, on in zip(self._faults, kept, strict=True) if on]
 
-    def _draw_weights(self, chance: Chance) -> OpWeights:
-        return self._swarm_options.draw(chance, [NEMESIS] if self._has_nemesis else [])
-
     def run_coroutine(self, coroutine: Any) -> Any:
         """Run ``coroutine`` on the event loop of this machine and return its result."""
         try:
@@ -341,7 +337,8 @@ def _swarm_init(self: ChaosTest, data: st.DataObject) -> None:
         names = data.draw(ChanceStrategy(self._draw_faults), label="faults of this run")
         self._faults = [fault for fault in self._faults if fault.name in names]
     if options.chooses_rules:
-        drawn = data.draw(ChanceStrategy(self._draw_weights), label="weights of this run")
+        draw = lambda chance: options.draw(chance, [NEMESIS] if self._has_nemesis else [])  # noqa: E731
+        drawn = data.draw(ChanceStrategy(draw), label="weights of this run")
         weigh_rules(self, drawn.weights)
 
 
@@ -353,13 +350,12 @@ _NEMESIS_RULE = precondition(lambda self: bool(self._faults))(rule(data=st.data(
 _SWARM_RULE = initialize(data=st.data())(_swarm_init)
 
 
-def _is_seconds(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-
-
 #: The attributes that set a machine up and that nothing else checks: which values each may have, and an example.
 _SETTINGS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
-    "rule_timeout": (_is_seconds, "rule_timeout = 30.0"),
+    "rule_timeout": (
+        lambda value: isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value),
+        "rule_timeout = 30.0",
+    ),
     "simulated": (lambda value: isinstance(value, bool | list), "simulated = True"),
     "world": (lambda value: value is None or hasattr(value, "loop"), "world = simulate.world(clients=3)"),
 }

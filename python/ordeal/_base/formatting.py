@@ -25,12 +25,13 @@ def writable_text(text: str) -> str:
 
 def printable(text: str, *, keep: str = "\n\t") -> str:
     """Return ``text`` with each character escaped that is not printable and that ``keep`` does not hold."""
+
+    def shown(found: re.Match[str]) -> str:
+        char = found[0]
+        return char if char.isprintable() or char in keep else char.encode("unicode_escape").decode("ascii")
+
     # A subclass may have its own methods.
-    return _SPECIAL.sub(lambda found: _shown(found[0], keep), str.__str__(text))
-
-
-def _shown(char: str, keep: str) -> str:
-    return char if char.isprintable() or char in keep else char.encode("unicode_escape").decode("ascii")
+    return _SPECIAL.sub(shown, str.__str__(text))
 
 
 def one_line(text: str, *, limit: int = LINE_CHARS_MAX) -> str:

@@ -200,7 +200,7 @@ class SeedCorpusNode(pytest.Collector):
         self._project = project
         self._paths = paths
 
-    def collect(self) -> Iterator[pytest.Collector]:
+    def collect(self) -> Iterator[pytest.Item | pytest.Collector]:
         """Return a node for each class that has seeds."""
         for name, paths in groupby(self._paths, key=class_name):
             yield SeedClassNode.from_parent(
@@ -208,16 +208,10 @@ class SeedCorpusNode(pytest.Collector):
             )
 
 
-class SeedClassNode(pytest.Collector):
+class SeedClassNode(SeedCorpusNode):
     """The seeds of one class."""
 
-    def __init__(self, *, replays: SeedReplays, project: Project, paths: Sequence[Path], **fields: Any) -> None:
-        super().__init__(**fields)
-        self._replays = replays
-        self._project = project
-        self._paths = paths
-
-    def collect(self) -> Iterator[pytest.Item]:
+    def collect(self) -> Iterator[pytest.Item | pytest.Collector]:
         """Return a test for each seed."""
         for path in self._paths:
             yield SeedItem.from_parent(

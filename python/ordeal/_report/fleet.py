@@ -48,7 +48,12 @@ def fleet_text(name: str, records: Records, now: float) -> str:
     shown_members = list(members.items())[:ROWS_MAX]
     width = max((len(member_text(record, now)) for _, record in shown_members), default=0)
     for key, record in shown_members:
-        lines.append(f"  {_number(key):>4}  {member_text(record, now):<{width}}  {_member(record, launcher, now)}")
+        rate = number_of(record, "rate") if member_state(record, now) == "running" else 0
+        parts = [f"{total_of(record, 'runs'):>9} runs", f"{rate:>7.0f}/s"]
+        if failures := int(number_of(record, "failures")):
+            parts.append(counted(failures, "failure"))
+        about = "  ".join(filter(None, [*parts, text_of(record, "host"), remark(record, launcher)]))
+        lines.append(f"  {_number(key):>4}  {member_text(record, now):<{width}}  {about}")
     if len(members) > ROWS_MAX:
         lines.append(f"  ... and {len(members) - ROWS_MAX} more (--json shows all)")
     return "\n".join(lines) + "\n"
@@ -71,14 +76,6 @@ def remark(record: Record, launcher: Record) -> str:
     if runs_other_code(record, launcher):
         return f"explores other code than its launcher ({text_of(record, 'code')}), and shares nothing"
     return (text_of(record, "finding") or text_of(record, "error")).partition("\n")[0]
-
-
-def _member(record: Record, launcher: Record, now: float) -> str:
-    rate = number_of(record, "rate") if member_state(record, now) == "running" else 0
-    parts = [f"{total_of(record, 'runs'):>9} runs", f"{rate:>7.0f}/s"]
-    if failures := int(number_of(record, "failures")):
-        parts.append(counted(failures, "failure"))
-    return "  ".join(filter(None, [*parts, text_of(record, "host"), remark(record, launcher)]))
 
 
 def log_text(name: str, records: Records, _now: float) -> str:

@@ -158,7 +158,9 @@ def mutation_page(sources: Sequence[Source], judgement: Judgement) -> str:
     percent = "nothing was judged" if score.percent is None else f"{score.percent} % of {score.judged} were noticed"
     verdict = f"{counted(counts['survived'], 'mutant')} survived"
     files = [_file(source, judgement) for source in sources]
-    _chain([each for file in files for part in file["parts"] for each in part["open"]])
+    found = [each for file in files for part in file["parts"] for each in part["open"]]
+    for before, each, after in zip([None, *found], found, [*found[1:], None], strict=False):
+        each |= {"before": before["id"] if before else "", "next": after["id"] if after else ""}
     values = {
         "version": _native.__version__,
         "title": f"{verdict} - ordeal mutate",
@@ -177,14 +179,6 @@ def mutation_page(sources: Sequence[Source], judgement: Judgement) -> str:
         "remarks": machine_remarks(judgement) if judgement.machines else [],
     }
     return render("mutation.html", values)
-
-
-def _chain(found: Sequence[dict[str, Any]]) -> None:
-    """Link each finding of a page to the previous and the next one."""
-    for each in found:
-        each |= {"before": "", "next": ""}
-    for one, other in itertools.pairwise(found):
-        one["next"], other["before"] = other["id"], one["id"]
 
 
 def _file(source: Source, judgement: Judgement) -> dict[str, Any]:

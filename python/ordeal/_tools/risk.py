@@ -46,7 +46,9 @@ class FunctionRisk:
 def risks(results: Sequence[Mapping[str, Any]], saved: Saved | None, folder: Path) -> list[FunctionRisk]:
     """Return the functions with a risk, the largest first, by the results of a session and the last verdicts."""
     verdicts = saved.verdicts() if saved is not None else []
-    reached = [(each["test_class"], _lines_of(each)) for each in results]
+    # The report has the lines that ran as ranges.
+    ran_in = [(each["test_class"], each["telemetry"]["behavior"]["covered_lines"]) for each in results]
+    reached = [(name, {file: set(ranges(lines)) for file, lines in covered.items()}) for name, covered in ran_in]
     struck = {_target(fault["name"]) for each in results for fault in each["faults"] if fault["hits"]}
     files = dict.fromkeys(file for each in results for file in each["telemetry"]["behavior"]["missed_lines"])
     files |= dict.fromkeys(file for _, lines in reached for file in lines)
@@ -91,12 +93,6 @@ def _functions(tree: ast.AST, prefix: str) -> Iterator[tuple[str, ast.FunctionDe
             yield from inner
         else:
             yield from _functions(node, f"{prefix}{node.name}." if isinstance(node, ast.ClassDef) else prefix)
-
-
-def _lines_of(result: Mapping[str, Any]) -> dict[str, set[int]]:
-    """Return the lines that ran, by file; the report has them as ranges."""
-    covered = result["telemetry"]["behavior"]["covered_lines"]
-    return {file: set(ranges(lines)) for file, lines in covered.items()}
 
 
 def _target(fault: str) -> str:

@@ -34,8 +34,11 @@ class GroupedCommand(click.Command):
 
     @override
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        groups = {name: group for name, (group, _) in flags_of(str(self.name)).items()}
+        # The option --help comes last.
+        last = next(reversed(groups.values()), "Options")
         options = (each for each in self.get_params(ctx) if isinstance(each, click.Option))
-        records = [(self._group(ctx, each), each.get_help_record(ctx)) for each in options]
+        records = [(groups.get(str(each.name), last), each.get_help_record(ctx)) for each in options]
         # The groups stand in the order of their first option; the sort keeps the order within a group.
         order = list(dict.fromkeys(group for group, _ in records))
         records.sort(key=lambda pair: order.index(pair[0]))
@@ -46,12 +49,6 @@ class GroupedCommand(click.Command):
             if shown:
                 with formatter.section(group):
                     formatter.write_dl([(name.ljust(min(width, 30)), text) for name, text in shown])
-
-    def _group(self, _ctx: click.Context, parameter: click.Parameter) -> str:
-        flags = flags_of(str(self.name))
-        # The option --help comes last.
-        last = [group for group, _ in flags.values()][-1:] or ["Options"]
-        return flags[parameter.name][0] if parameter.name in flags else last[0]
 
 
 Command = Callable[..., Any]
@@ -87,7 +84,8 @@ def _click_option(option: Option) -> Callable[[Command], Command]:
     if not option.metavar:
         return click.option(*names, is_flag=True, flag_value=option.sets, default=None, help=text)
     if option.repeats:
-        return click.option(*names, metavar=option.metavar, help=text, multiple=True, callback=_or_none)
+        given = lambda _context, _parameter, values: values or None  # noqa: E731
+        return click.option(*names, metavar=option.metavar, help=text, multiple=True, callback=given)
     kind = click.Path() if option.metavar in ("PATH", "DIR") else None  # a shell then completes paths
     callback = _as_number if option.check.of_number else None
     # No value stands for none.
@@ -105,10 +103,6 @@ def _as_policy(context: click.Context, _parameter: click.Parameter, is_forced: b
     """Have ``--force`` stand for a policy that is not given otherwise."""
     if is_forced:
         context.default_map = {**(context.default_map or {}), "on_exists": "replace"}
-
-
-def _or_none(_context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...] | None:
-    return values or None
 
 
 def _as_number(_context: click.Context, _parameter: click.Parameter, text: str | None) -> float | str | None:

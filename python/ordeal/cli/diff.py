@@ -48,7 +48,8 @@ def run(flags: DiffFlags) -> int:
                     f"the {name} run cannot be repeated: {each.reason}", hint="run `ordeal replay` to see why"
                 )
     # What is decided comes first: what the program makes of it may hold the time, or an address.
-    decided = [_decisions(each) for each in runs]
+    calls = [[("; ".join((step.call, *step.met)), step.name) for step in each.steps] for each in runs]
+    decided = [SeenRun(tuple(SeenStep(*call, "") for call in each)) for each in calls]
     parting = first_difference(first.test_class, *decided) or first_difference(first.test_class, *runs)
     step = len(parting.calls) if parting else 0
     common = [each.call for each in runs[0].steps[: step - (parting.kind == "call")]] if parting else []
@@ -81,11 +82,6 @@ def _recorded(trace: Trace) -> SeenRun:
     if trace.is_schedule:
         return SeenRun(tuple(SeenStep(f"{each.lane}: {each.text}", each.lane, "") for each in lanes_of(trace)))
     return SeenRun(tuple(SeenStep(step_text(each), each.name, "") for each in trace.taken_steps()))
-
-
-def _decisions(run: SeenRun) -> SeenRun:
-    """Return a run with nothing but the calls, and what faults and the simulated world did in them."""
-    return SeenRun(tuple(SeenStep("; ".join((each.call, *each.met)), each.name, "") for each in run.steps))
 
 
 def _parting_lines(parting: VersionDifference | None, common: list[str], noun: str) -> list[str]:

@@ -55,7 +55,11 @@ class Guard:
             return
         refused = self._refused(scope)
         if refused:
-            await _send_text(send, *refused)
+            code, text = refused
+            content = [("content-type", "text/plain; charset=utf-8"), *_HEADERS.items()]
+            headers = [(name.encode(), value.encode()) for name, value in content]
+            await send({"type": "http.response.start", "status": code, "headers": headers})
+            await send({"type": "http.response.body", "body": f"{text}\n".encode()})
             return
         rest = scope["path"].removeprefix(f"/{self._token}")
 
@@ -82,15 +86,6 @@ class Guard:
         if not hmac.compare_digest(given.encode("utf-8", "replace"), self._token.encode()):
             return 403, "Open the address that `ordeal dashboard` printed: it holds a token."
         return None
-
-
-async def _send_text(send: Send, code: int, text: str) -> None:
-    headers = [
-        (b"content-type", b"text/plain; charset=utf-8"),
-        *((k.encode(), v.encode()) for k, v in _HEADERS.items()),
-    ]
-    await send({"type": "http.response.start", "status": code, "headers": headers})
-    await send({"type": "http.response.body", "body": f"{text}\n".encode()})
 
 
 class Dashboard:

@@ -128,11 +128,6 @@ def _where(place: Row | None) -> list[dict[str, str]]:
     ]
 
 
-def where_text(place: Row | None) -> str:
-    """Return file and line of a place, or nothing."""
-    return f"{place['at']['file']}:{place['at']['line']}" if place else ""
-
-
 def faults_text(failure: Row) -> str:
     """Return which faults a failure needs, and which others were on."""
     needed = failure.get("necessary_faults")
@@ -347,7 +342,7 @@ def rows_of(failures: Sequence[Row]) -> list[dict[str, Any]]:
         {
             "id": failure["id"],
             "error": cut(headline(failure), 160),
-            "where": where_text(failure.get("place")),
+            "where": f"{place['at']['file']}:{place['at']['line']}" if (place := failure.get("place")) else "",
             "steps": failure.get("trace_steps") or "",
             "count": failure["count"],
         }

@@ -46,7 +46,11 @@ def main() -> None:
     """Answer the request."""
     request, answers = take_request()
     try:
-        answer = _drawn(request) if "runs" in request else _seen(request)
+        if "runs" in request:
+            answer = _drawn(request)
+        else:
+            with _replaying(_load(request)) as (driver, replayer):
+                answer = Answer(runs=list(_runs(request["traces"], driver, replayer)))
     except OrdealError as error:
         answer = Answer(error=one_line(error.message, limit=500), hint=one_line(error.hint or "", limit=500))
     except Exception as error:  # noqa: BLE001 - objects of the user's may raise anything when they are looked at
@@ -114,12 +118,6 @@ def _random_traces(request: Mapping[str, Any], driver: Driver, replayer: Replaye
         replayed = replayer.follow(_native.Replay(_native.Tape.from_steps([]), going_on), recorder)
         driver.release_error(replayed.outcome)
         yield maker.make(Provenance(number, 0, None, 0), replayed.tape, recorder)
-
-
-def _seen(request: Mapping[str, Any]) -> Answer:
-    """Run each trace from a fresh machine, and return what its steps did."""
-    with _replaying(_load(request)) as (driver, replayer):
-        return Answer(runs=list(_runs(request["traces"], driver, replayer)))
 
 
 @contextmanager

@@ -72,7 +72,12 @@ def _profile(path: str, request: Mapping[str, Any]) -> TestProfile:
     trace = Trace.of_request(request["trace"]) if request["trace"] else None
     if request["memory"]:
         trace_memory()
-    subject = _subject(path, trace, request["seed"])
+    found, test, seed = load_object(path), None, request["seed"]
+    if not isinstance(found, type):
+        # Imported late: most classes have no simulation.
+        test = importlib.import_module("ordeal.simulate.runtime.testing").test_of(found)
+    subject: _MachineRuns | _SimulationRuns
+    subject = _SimulationRuns(test, seed, trace) if test else _MachineRuns(make_driver(load_class(path)), seed, trace)
     runs = 1 if trace else request["runs"]
     with subject.running(), limited_memory(CHILD_MEMORY_MIB), records.replaying(trace) if trace else nullcontext():
         made = TestProfile(path, seed=request["seed"], runs=runs)
@@ -360,12 +365,3 @@ class _SimulationRuns:
                 meter.end()
             meter.latencies[name].append(outcome.simulated_s)
             meter.events += outcome.steps
-
-
-def _subject(path: str, trace: Trace | None, seed: int) -> _MachineRuns | _SimulationRuns:
-    # Imported late: most classes have no simulation.
-    if not isinstance(found := load_object(path), type):
-        test = importlib.import_module("ordeal.simulate.runtime.testing").test_of(found)
-        if test is not None:
-            return _SimulationRuns(test, seed, trace)
-    return _MachineRuns(make_driver(load_class(path)), seed, trace)

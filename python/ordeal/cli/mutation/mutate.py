@@ -108,7 +108,14 @@ def _run(given: MutateOptions, sources: Sequence[Source], operators: Sequence[st
     judgement = (_by_machines if by_machines else _by_tests)(given, sources, mutants, workers, left_out)
     judgement.drawn_from = drawn_from
     _write(given, sources, judgement)
-    return _exit_code(judgement, given)
+    if judgement.was_interrupted:
+        return INTERRUPTED
+    if given.new_only:
+        return int(any(each.word in ("survived", "uncovered") for each in judgement.verdicts))
+    score = Score.of(judgement.verdicts)
+    least = score.range[0] if score.judged and score.range else None
+    gates = (given.threshold, least), (given.assertion_threshold, score.least_asserted if score.judged else None)
+    return int(any(gate is not None and (percent is None or percent < gate) for gate, percent in gates))
 
 
 def _only_machines_test(given: MutateOptions, folder: Path) -> bool:
@@ -259,17 +266,6 @@ def _write(given: MutateOptions, sources: Sequence[Source], judgement: Judgement
     chosen = ["--operators", given.operator_words] if given.operator_words else ["--preset", given.preset]
     flags = [*given.paths, *chosen, *(f"--tests={each}" for each in given.tests)]
     terminal.write(f"judge one again: ordeal mutate {shlex.join(flags)} --mutant ID\n")
-
-
-def _exit_code(judgement: Judgement, given: MutateOptions) -> int:
-    if judgement.was_interrupted:
-        return INTERRUPTED
-    if given.new_only:
-        return int(any(each.word in ("survived", "uncovered") for each in judgement.verdicts))
-    score = Score.of(judgement.verdicts)
-    least = score.range[0] if score.judged and score.range else None
-    gates = (given.threshold, least), (given.assertion_threshold, score.least_asserted if score.judged else None)
-    return int(any(gate is not None and (percent is None or percent < gate) for gate, percent in gates))
 
 
 #: Seconds of silence before a line says how far the tests without a mutant are.

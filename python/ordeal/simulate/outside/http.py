@@ -46,20 +46,17 @@ class Response:
 
     def encoded(self) -> bytes:
         """Return the response as it is sent."""
-        body, kind = _body(self.body)
+        if isinstance(self.body, bytes | bytearray):
+            body, kind = bytes(self.body), "application/octet-stream"
+        elif isinstance(self.body, str):
+            body, kind = self.body.encode(), "text/plain; charset=utf-8"
+        else:
+            body, kind = json.dumps(self.body).encode(), "application/json"
         headers = {"content-type": kind, **{name.lower(): value for name, value in self.headers.items()}}
         headers["content-length"] = str(len(body))
         phrase = HTTPStatus(self.status).phrase if self.status in HTTPStatus._value2member_map_ else ""
         lines = [f"HTTP/1.1 {self.status} {phrase}", *(f"{name}: {value}" for name, value in headers.items()), "", ""]
         return "\r\n".join(lines).encode("latin-1") + body
-
-
-def _body(body: Any) -> tuple[bytes, str]:
-    if isinstance(body, bytes | bytearray):
-        return bytes(body), "application/octet-stream"
-    if isinstance(body, str):
-        return body.encode(), "text/plain; charset=utf-8"
-    return json.dumps(body).encode(), "application/json"
 
 
 def host_and_ports(name: Any) -> tuple[str, tuple[int, ...]]:

@@ -11,7 +11,6 @@ import runpy
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -85,18 +84,12 @@ def check(main: Main, *, runs: int = 20, seed: int = 0, faults: Any = ()) -> Non
     }
     first = _logs(job, _PLAIN)
     for environment, cause in _CAUSES:
-        difference = next(_differences(first, _logs(job, environment), seed), None)
-        if difference is not None:
-            raise NotDeterministic(f"{difference}\nit may depend on {cause}", site=difference)
-
-
-def _differences(first: Logs, second: Logs, seed: int) -> Iterator[str]:
-    for number, one, other in zip(run_seeds(seed, len(first)), first, second, strict=True):
-        pairs = enumerate(zip([*one, "its end"], [*other, "its end"], strict=False))
-        for index, (here, there) in pairs:
-            if here != there:
-                yield f"with seed {number}, step {index + 1} is {here} in one process and {there} in another"
-                break
+        for number, one, other in zip(run_seeds(seed, len(first)), first, _logs(job, environment), strict=True):
+            pairs = zip([*one, "its end"], [*other, "its end"], strict=False)
+            for step, (here, there) in enumerate(pairs, 1):
+                if here != there:
+                    what = f"with seed {number}, step {step} is {here} in one process and {there} in another"
+                    raise NotDeterministic(f"{what}\nit may depend on {cause}", site=what)
 
 
 def _logs(job: dict[str, Any], environment: dict[str, str]) -> Logs:
