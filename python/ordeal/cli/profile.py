@@ -49,7 +49,11 @@ def run(given: Mapping[str, Any]) -> int:
         terminal.write(msgspec.json.format(msgspec.json.encode(report), indent=2).decode() + "\n")
     else:
         terminal.write("".join(f"{line(each)}\n" for each in report.findings) or "nothing exceeds its budget\n")
-        terminal.say(f"CPU time depends on the computer: `py-spy record -o profile.svg -- {_again(flags)}`")
+        # A command that makes the runs without counting.
+        name = flags.tests[0] if flags.tests else load_config(flags.config).tests[0].class_path
+        is_trace = ":" not in name or Path(name).exists()
+        again = f"ordeal replay {name}" if is_trace else f"ordeal explore {name} --in-process"
+        terminal.say(f"CPU time depends on the computer: `py-spy record -o profile.svg -- {again}`")
     if any(each.error for each in report.profiles):
         return WRONG_USE
     return FOUND if report.findings else 0
@@ -69,14 +73,6 @@ def _subjects(flags: ProfileFlags) -> list[tuple[str, Trace | None]]:
             trace = Trace.load(failure_path(name))
             found.append((trace.test_class, trace))
     return found
-
-
-def _again(flags: ProfileFlags) -> str:
-    """Return a command that makes the runs without counting."""
-    name = flags.tests[0] if flags.tests else load_config(flags.config).tests[0].class_path
-    if ":" not in name or Path(name).exists():
-        return f"ordeal replay {name}"
-    return f"ordeal explore {name} --in-process"
 
 
 def _shown(made: TestProfile) -> str:
