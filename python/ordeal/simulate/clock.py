@@ -92,21 +92,40 @@ def _strftime(pattern: str, moment: Any = None, /) -> str:
 _REAL_SLEEP = time.sleep
 _REAL_LOCALTIME = time.localtime
 _REAL_STRFTIME = time.strftime
+_RealDate = datetime_module.date
 _RealDatetime = datetime_module.datetime
 
 
 class _LooksReal(type):
     """Makes the replaced class count as the real one: objects made before the block are instances of it too."""
 
+    real: type
+
     def __instancecheck__(cls, instance: object) -> bool:
-        return isinstance(instance, _RealDatetime)
+        return isinstance(instance, cls.real)
 
     def __subclasscheck__(cls, subclass: type) -> bool:
-        return issubclass(subclass, _RealDatetime)
+        return issubclass(subclass, cls.real)
+
+
+class _Date(_RealDate, metaclass=_LooksReal):
+    """Makes real dates. ``today`` of the real class asks ``time.time`` before Python 3.15 alone."""
+
+    real = _RealDate
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        return _RealDate(*args, **kwargs)
+
+    @classmethod
+    def today(cls) -> Any:
+        clock = _clock_for(_caller())
+        return _RealDate.today() if clock is None else _RealDate.fromtimestamp(_date(clock))
 
 
 class _Datetime(_RealDatetime, metaclass=_LooksReal):
     """Makes real datetimes, so that nothing of the simulation remains in the values of the program."""
+
+    real = _RealDatetime
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         return _RealDatetime(*args, **kwargs)
@@ -128,8 +147,26 @@ class _Datetime(_RealDatetime, metaclass=_LooksReal):
         return _RealDatetime.fromtimestamp(seconds, datetime_module.UTC).replace(tzinfo=None)
 
 
-_Datetime.__name__ = _Datetime.__qualname__ = "datetime"
-_Datetime.__module__ = "datetime"
+for _replaced in (_Date, _Datetime):
+    _replaced.__name__ = _replaced.__qualname__ = _replaced.real.__name__
+    _replaced.__module__ = "datetime"
+
+
+def _asks_time(call: Callable[[], object]) -> bool:
+    """Return True if a function of the standard library calls ``time.time``."""
+    asked: list[bool] = []
+    real = time.time
+
+    def answer() -> float:
+        asked.append(True)
+        return real()
+
+    time.time = answer
+    try:
+        call()
+    finally:
+        time.time = real
+    return bool(asked)
 
 
 _READ = {"time": _date, "monotonic": _elapsed, "perf_counter": _elapsed}
@@ -141,7 +178,11 @@ _NANOSECONDS = {
 _MOMENTS = {name: _at(getattr(time, name)) for name in ("gmtime", "localtime", "ctime")}
 _OF_TIME: dict[str, Any] = {**_SECONDS, **_NANOSECONDS, **_MOMENTS, "sleep": _sleep, "strftime": _strftime}
 CLOCK_PLACES = BoundPlaces(
-    {**{(time, name): function for name, function in _OF_TIME.items()}, (datetime_module, "datetime"): _Datetime}
+    {
+        **{(time, name): function for name, function in _OF_TIME.items()},
+        (datetime_module, "datetime"): _Datetime,
+        **({} if _asks_time(_RealDate.today) else {(datetime_module, "date"): _Date}),
+    }
 )
 
 
