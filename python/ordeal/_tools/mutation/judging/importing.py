@@ -109,7 +109,7 @@ class ImportRoute:
         self._alone: dict[Part, bool] = {}
         # To collect the tests takes most of the time of a short suite: the whole of it is asked at once.
         is_split = len(parts) > 1 and answer["cpu"] > _SHORT_CPU
-        self._parts = {name: parts[path] for name, path in answer["first"].items() if is_split}
+        self._parts = {name: parts[path] for name, path in answer["first"].items() if is_split and path}
         for name, names in answer["readers"].items():
             paths = tuple(path for path, of_file in answer["parts"].items() if not {*of_file}.isdisjoint(names))
             self._parts[name] = Part(paths, tuple(names), enough=True)

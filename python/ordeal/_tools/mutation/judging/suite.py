@@ -241,30 +241,21 @@ class Suite:
         return found
 
     def first_part(self, mutant: Mutant) -> str:
-        """Return the file of tests that most likely notices a mutant of code that runs at import.
+        """Return the file of tests that most likely notices a mutant of code that runs at import; empty for none.
 
         That is the one with most tests that run anything of the class or function around it, else of its file.
         """
-        source, path = self._sources[mutant.shown], self._paths[mutant.shown]
-        first, last = source.lines_of(mutant.name)
-        by_line = self._parts_by_line(path)
-        near = sum((count for line, count in by_line.items() if first <= line <= last), Counter[str]())
-        found = (
-            near
-            or sum(by_line.values(), Counter[str]())
-            or Counter(self.baseline.files[number] for number in self._passing)
-        )
-        return max(found.items(), key=lambda pair: (pair[1], pair[0]), default=("", 0))[0]
-
-    def _parts_by_line(self, path: str) -> dict[int, Counter[str]]:
-        """Return how many tests of each file run each line of a file of the program."""
+        path = self._paths[mutant.shown]
         if path not in self._files:
             self._files[path] = {
                 line: Counter(self.baseline.files[number] for number in self._passing.intersection(numbers))
                 for (file, line), numbers in self.baseline.tests_by_line.items()
                 if file == path
             }
-        return self._files[path]
+        by_line, (first, last) = self._files[path], self._sources[mutant.shown].lines_of(mutant.name)
+        near = [count for line, count in by_line.items() if first <= line <= last]
+        found = sum(near, Counter[str]()) or sum(by_line.values(), Counter[str]())
+        return max(found.items(), key=lambda pair: (pair[1], pair[0]), default=("", 0))[0]
 
     # The mutants
 
