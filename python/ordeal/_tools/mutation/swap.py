@@ -54,10 +54,6 @@ class LiveFunctions:
             for functions in found.values():
                 yield from functions
 
-    def files(self) -> set[str]:
-        """Return the files that any live function comes from."""
-        return {path for path, found in self._found.items() if found}
-
 
 @lru_cache(maxsize=4096)
 def original_unit(source: Source, function: tuple[int, int]) -> types.CodeType:

@@ -93,8 +93,7 @@ class Score:
     @property
     def least_asserted(self) -> float | None:
         """The assertion score if no unjudged mutant is noticed by an assertion; None without mutants."""
-        every = self.judged + self.not_run
-        return _percent(self.asserted, every)
+        return _percent(self.asserted, self.judged + self.not_run)
 
     def interval(self, drawn_from: int) -> tuple[float, float] | None:
         """Return the 95 percent interval of the score of all ``drawn_from`` mutants, of which these are a sample."""
