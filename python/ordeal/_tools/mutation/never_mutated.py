@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any
 
 from ordeal._tools.mutation.source import Function, Source
@@ -167,8 +168,9 @@ def _value_here(node: ast.AST, names: Mapping[str, bool]) -> Any:
             return _value_here(inner, names)[:end]
         case ast.Subscript(value=inner, slice=ast.Constant(value=at)):
             return _value_here(inner, names)[at]
-        case ast.Compare(left=left, ops=[asked], comparators=[right]):
-            return _COMPARED[type(asked)](_value_here(left, names), _value_here(right, names))
+        case ast.Compare(left=left, ops=asked, comparators=rights):
+            pairs = pairwise(_value_here(each, names) for each in (left, *rights))
+            return all(_COMPARED[type(each)](*pair) for each, pair in zip(asked, pairs, strict=True))
         case ast.Call(func=ast.Name(id="hasattr"), args=[ast.Name(id="sys" | "os" as module), text]):
             return hasattr(sys if module == "sys" else os, _value_here(text, names))
         case ast.Call(func=ast.Attribute(value=ast.Name(id="platform"), attr=name), args=[]):

@@ -90,6 +90,7 @@ def test_a_long_table_is_data() -> None:
     ("code", "made"),
     [
         ("import sys\nif sys.version_info < (3,):\n    LIMIT = 1\n", 0),
+        ("import sys\nIS_OLD = (2, 6) <= sys.version_info < (3,)\n", 1),
         ("import sys\nif sys.version_info >= (3,):\n    LIMIT = 1\n", 3),
         ("import sys\ndef f():\n    return 1 if sys.platform.startswith('win') else 'x'\n", 1),
         ("import sys\ndef f():\n    if len(sys.argv) > 1: print()\n", 6),
