@@ -93,7 +93,7 @@ class Swap:
             new = news.get(_place(code))
             for function in self._functions(code):
                 if new is None or (new.co_freevars, new.co_flags) != (code.co_freevars, code.co_flags):
-                    raise NotSwappable("the mutant needs other variables of its surroundings, or is no generator")
+                    raise NotSwappable("the mutant needs other variables of its surroundings, or is not a generator")
                 reached = reached or code.co_firstlineno == mutant.function[0]
                 file = function.__code__.co_filename
                 self._set(function, "__code__", new if new.co_filename == file else new.replace(co_filename=file))
