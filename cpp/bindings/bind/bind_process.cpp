@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "bindings/bindings.h"
+#include "bindings/cpython/kept_names.h"
 
 namespace ordeal::bindings {
 namespace {
@@ -129,6 +130,10 @@ void bind_process(py::module_& m) {
   m.def("die_with", &die_with, py::arg("parent"), py::kw_only(), py::arg("group") = false);
   m.def("keep_orphans", &keep_orphans);
   m.def("monotonic", &monotonic);
+  m.def("keep_names", &keep_names, py::arg("space"), py::arg("kept"), py::kw_only(), py::arg("of_run"));
+  m.def("lend_names", &lend_names);
+  m.def("take_names", &take_names);
+  m.def("end_names_of_run", &end_names_of_run);
   // Returns what `return_frames` takes.
   m.def(
       "lend_frames",

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "bindings/cpython/c_api.h"
+#include "bindings/cpython/kept_names.h"
 #include "core/base/check.h"
 
 namespace ordeal::bindings {
@@ -73,6 +74,7 @@ class StepLoop::Call {
 
   // Null where the function raised: Python has the error.
   [[nodiscard]] PyObject* operator()(PyObject* function, PyObject* keywords) {
+    const LentNames lent;
     return PyObject_Vectorcall(function, slots_ + 1, 1 | PY_VECTORCALL_ARGUMENTS_OFFSET,
                                count_ == 0 ? nullptr : keywords);
   }
@@ -278,9 +280,13 @@ bool StepLoop::is_initializing() const { return PyList_GET_SIZE(left_.ptr()) > 0
 // Whether all hold, checking them in order until one does not. One that raises is a mistake in the machine.
 bool StepLoop::holds(const py::object& name, const std::vector<py::object>& preconditions) const {
   for (const py::object& precondition : preconditions) {
-    PyObject* const answer = PyObject_CallOneArg(precondition.ptr(), machine_);
-    const int truth = answer == nullptr ? -1 : PyObject_IsTrue(answer);
-    Py_XDECREF(answer);
+    int truth = -1;
+    {
+      const LentNames lent;
+      PyObject* const answer = PyObject_CallOneArg(precondition.ptr(), machine_);
+      truth = answer == nullptr ? -1 : PyObject_IsTrue(answer);
+      Py_XDECREF(answer);
+    }
     if (truth < 0) [[unlikely]] {
       tell(run_->driver, "refuse_precondition", name, py::reinterpret_steal<py::object>(PyErr_GetRaisedException()));
     }
@@ -330,7 +336,6 @@ void StepLoop::initialized(const StepRule& rule) {
 
 // False if the rule raised.
 bool StepLoop::run_rule(StepRule& rule, bool initialize) {
-  static PyObject* const kAwaitResult = interned("await_result");
   constexpr std::uint32_t kBody = 0;
   current_ = rule.name.ptr();
   step_slowest_ = &rule.slowest;
@@ -350,9 +355,7 @@ bool StepLoop::run_rule(StepRule& rule, bool initialize) {
   }
   py::object result;
   if (!has_ended(call(rule.function.ptr(), rule.keywords.ptr()), result) ||
-      (rule.is_coroutine && !has_ended(PyObject_CallMethodObjArgs(run_->driver.ptr(), kAwaitResult, result.ptr(),
-                                                                  run_->machine.ptr(), nullptr),
-                                       result))) {
+      (rule.is_coroutine && !has_ended(awaited(result.ptr()), result))) {
     return false;
   }
   if (rule.draws_in_body) {
@@ -360,6 +363,12 @@ bool StepLoop::run_rule(StepRule& rule, bool initialize) {
   }
   take_result(rule, std::move(result));
   return true;
+}
+
+PyObject* StepLoop::awaited(PyObject* coroutine) const {
+  static PyObject* const kAwaitResult = interned("await_result");
+  const LentNames lent;
+  return PyObject_CallMethodObjArgs(run_->driver.ptr(), kAwaitResult, coroutine, run_->machine.ptr(), nullptr);
 }
 
 void StepLoop::draw_arguments(const StepRule& rule, Call& call) {
@@ -398,6 +407,7 @@ py::object StepLoop::draw_from_bundle(const StepArgument& argument) {
 void StepLoop::toggle(const NextStep& step) {
   const bool on = step.kind == NextKind::kFaultOn;
   FaultSwitch* const known = known_switches_[step.target];
+  const LentNames lent;  // it may replace one of them
   if (known != nullptr && (known->on == on || (on ? known->put_on() : known->take_off()))) {
     return;
   }
@@ -422,6 +432,11 @@ void StepLoop::raise_failed() {
   }
 }
 
+PyObject* StepLoop::checked(const StepInvariant& invariant) const {
+  const LentNames lent;
+  return PyObject_CallOneArg(invariant.function.ptr(), machine_);
+}
+
 // False if one raised.
 bool StepLoop::check_invariants() {
   if (invariants_.empty()) {
@@ -434,7 +449,7 @@ bool StepLoop::check_invariants() {
     }
     current_ = invariant.name.ptr();
     py::object result;
-    if (!has_ended(PyObject_CallOneArg(invariant.function.ptr(), machine_), result)) {
+    if (!has_ended(checked(invariant), result)) {
       return false;
     }
     if (!result.is_none()) {

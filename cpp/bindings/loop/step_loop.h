@@ -93,6 +93,8 @@ class StepLoop {
   void raise_failed();
   bool check_invariants();
   bool check_invariants_after(const NextStep& step);
+  [[nodiscard]] PyObject* awaited(PyObject* coroutine) const;
+  [[nodiscard]] PyObject* checked(const StepInvariant& invariant) const;
   void end_step();
   [[nodiscard]] std::uint64_t state_hash();
   void learn(const NextStep& step);

@@ -161,6 +161,8 @@ class Alarm:
         self._found_timer = (0.0, 0.0)
         self._began = 0.0
         self._monotonic: Callable[[], float]
+        self._take_names: Callable[[], bool]
+        self._lend_names: Callable[[], None]
 
     def set(self, seconds: float, interval: float) -> bool:
         """Ring after ``seconds``, then every ``interval`` seconds; return False where that is not possible.
@@ -174,9 +176,9 @@ class Alarm:
         if self._found is None:
             return False
         # The clock of the extension, which no program under test replaces. The commands' help needs no extension.
-        from ordeal._native import monotonic  # noqa: PLC0415
+        from ordeal._native import lend_names, monotonic, take_names  # noqa: PLC0415
 
-        self._monotonic = monotonic
+        self._monotonic, self._take_names, self._lend_names = monotonic, take_names, lend_names
         self._began, self._interval, self._is_set = monotonic(), interval, True
         signal.signal(signal.SIGALRM, self._ring)
         self._found_timer = signal.setitimer(signal.ITIMER_REAL, seconds, interval)
@@ -219,6 +221,14 @@ class Alarm:
         self._is_set = False
 
     def _ring(self, _signum: int, frame: FrameType | None) -> None:
+        were_lent = self._take_names()  # it interrupts the program, which may have replaced them
+        try:
+            self._end_if_due(frame)
+        finally:
+            if were_lent:
+                self._lend_names()
+
+    def _end_if_due(self, frame: FrameType | None) -> None:
         make = self._due()
         if make is None:
             return

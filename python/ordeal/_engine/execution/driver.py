@@ -18,8 +18,9 @@ from ordeal._base import interrupts
 from ordeal._base.outside import OutsideMode, outside
 from ordeal._base.rule_timeout import RuleLoop, RuleTimeoutError, timeout_error
 from ordeal._base.untrusted import ExitRefused, readable, traceback_of
-from ordeal._engine.execution import bucket, builtins_kept
+from ordeal._engine.execution import bucket
 from ordeal._engine.execution.bucket import user_frames
+from ordeal._engine.execution.kept_names import keeping, lent
 from ordeal._engine.execution.recorder import Observer
 from ordeal._engine.isolation.hangs import SECONDS_MIN, HangPolicy
 from ordeal._engine.isolation.watchdog import OutOfTime, Watchdog
@@ -41,7 +42,15 @@ from ordeal._hypothesis.machines import (
 from ordeal._hypothesis.markers import SAMPLED_MARKER
 from ordeal._hypothesis.run_context import LENGTH_MAX, RunContext
 from ordeal._hypothesis.step_loop import make_loop
-from ordeal._native import Replay, Session, StateNumbers, lend_frames, monotonic, return_frames
+from ordeal._native import (
+    Replay,
+    Session,
+    StateNumbers,
+    end_names_of_run,
+    lend_frames,
+    monotonic,
+    return_frames,
+)
 from ordeal.buggify import DEFAULT_PROBABILITY
 from ordeal.chaos import ChaosTest, has_tasks, interleaving_of, overrides
 from ordeal.errors import MachineError, OrdealError
@@ -256,7 +265,7 @@ class Driver:
         try:
             try:
                 with run:
-                    lent = lend_frames(FRAMES)
+                    frames = lend_frames(FRAMES)
                     # A separate process may end. This one goes on if only a copy of a machine would end it.
                     is_guarded = restore is not None and not self.isolated
                     try:
@@ -266,7 +275,7 @@ class Driver:
                             else:
                                 in_test(self._run, run, step_source, restore, listener, observer, outcome)
                     finally:
-                        return_frames(lent)
+                        return_frames(frames)
                     self._loop.close()
                     outside.end_run()
                 self.watchdog.armed = False
@@ -305,12 +314,13 @@ class Driver:
         finally:
             if self.watchdog.ended is not None:
                 self.watchdog.forget()
-            builtins_kept.restore()
+            end_names_of_run()
             self._loop.close()
             outside.clear()
             for fault in self.faults:
                 if fault.active:
-                    fault.deactivate()
+                    with lent:
+                        fault.deactivate()
                 fault.leave_run()
             if type(writer) is Replay:
                 writer.journal = None  # a session marks the end of its run itself
@@ -318,7 +328,8 @@ class Driver:
 
     def make_machine(self, run: RunContext) -> RuleBasedStateMachine:
         """Make a fresh machine for ``run``."""
-        machine = self.factory()
+        with lent:
+            machine = self.factory()
         if not is_constructed(machine):
             raise forgotten_constructor(type(machine))
         run.begin(machine, self.definition)
@@ -340,7 +351,7 @@ class Driver:
     @contextmanager
     def watching(self) -> Iterator[None]:
         """Limit the time of steps and observe what fails outside of them, during the block."""
-        with self.watchdog.watching(), outside.watching(self.outside), settings_of(self.definition.cls):
+        with self.watchdog.watching(), outside.watching(self.outside), settings_of(self.definition.cls), keeping():
             yield
 
     def fail_outside(self) -> None:
@@ -413,7 +424,7 @@ class Driver:
             broken_by, outcome.broken_by = outcome.broken_by, ""
             ended = watchdog.ended
             watchdog.armed = True
-            end_run_after(machine.teardown, sys._getframe())
+            end_run_after(lambda: lent.call(machine.teardown), sys._getframe())
             if not isinstance(watchdog.ended, OutOfTime):
                 watchdog.ended = ended  # the first failure may have been raised in time
             outcome.broken_by = broken_by
@@ -481,7 +492,8 @@ class Driver:
             if kind == RULE:
                 rule = rules[number]
                 try:
-                    can_run = may_run(machine, rule)
+                    with lent:
+                        can_run = may_run(machine, rule)
                 except Exception as error:  # noqa: BLE001 - code of the user's may raise anything
                     self.refuse_precondition(rule.name, error)
                 if not can_run:
@@ -553,9 +565,10 @@ class Driver:
             resolve(values, machine)
         if initialize:
             initialized(machine, rule)
-        result = rule.function(machine, **values)
-        if rule.is_coroutine:
-            result = self.await_result(result, machine)
+        with lent:
+            result = rule.function(machine, **values)
+            if rule.is_coroutine:
+                result = self.await_result(result, machine)
         names: list[list[str]] = []
         if rule.targets:
             names = add_to_bundles(machine, rule, result)
@@ -588,10 +601,11 @@ class Driver:
         self._current_rule = fault.name
         if observer is not None:
             observer.fault(fault, on)
-        if on:
-            fault.activate()
-        else:
-            fault.deactivate()
+        with lent:  # it may replace one of the names
+            if on:
+                fault.activate()
+            else:
+                fault.deactivate()
 
     def _breaker(self, code: int, error: BaseException) -> str:
         """Return the rule after which an invariant failed; nothing for a switch of a fault, or a sampled invariant.
@@ -620,13 +634,15 @@ class Driver:
     def _check(self, invariants: Iterable[Invariant], machine: RuleBasedStateMachine) -> None:
         for invariant in invariants:
             try:
-                is_due = not invariant.preconditions or holds(invariant.preconditions, machine)
+                with lent:
+                    is_due = not invariant.preconditions or holds(invariant.preconditions, machine)
             except Exception as error:  # noqa: BLE001 - code of the user's may raise anything
                 self.refuse_precondition(invariant.name, error)
             if not is_due:
                 continue
             self._current_rule = invariant.name
-            result: object = invariant.function(machine)  # type: ignore[func-returns-value]
+            with lent:
+                result: object = invariant.function(machine)  # type: ignore[func-returns-value]
             if result is not None:
                 self.refuse_check(invariant.name, result)
 

@@ -52,7 +52,7 @@ from ordeal._engine.execution.fork_messages import (
     values_of_ending,
 )
 from ordeal._engine.isolation.channel import Channel, ChannelError, Value
-from ordeal._engine.isolation.child import REPLACED, can_supervise, flush_output, has_been_replaced
+from ordeal._engine.isolation.child import REPLACED, can_supervise, flush_output, has_been_replaced, leave
 from ordeal._engine.properties.watch import PropertyWatch
 from ordeal._hypothesis.provider import TapeProvider
 from ordeal._hypothesis.randoms import GlobalRandoms
@@ -196,7 +196,7 @@ def start_fork_server(run: RunContext, environment: RunEnvironment, others: Iter
             if _native.die_with(parent):
                 _wait_for_runs(there, run, randoms, environment)
         finally:
-            os._exit(1)
+            leave(1)
     there.close()
     return ForkServer(process, here, len(environment.driver.definition.argument_names))
 
@@ -290,7 +290,7 @@ def _wait_for_runs(
         try:
             message = channel.receive()
         except ChannelError:
-            os._exit(0)
+            leave(0)
         kind, *paths = message
         if kind != RUN:
             continue  # an answer that a run no longer waited for
@@ -308,7 +308,7 @@ def _wait_for_runs(
                     _ForkedRun(_ForkLine(channel), run, environment).execute()
             finally:
                 flush_output()
-                os._exit(0)
+                leave(0)
         try:
             channel.send(STARTED, process, alone=True)
             os.waitid(os.P_PID, process, os.WEXITED | os.WNOWAIT)
@@ -316,7 +316,7 @@ def _wait_for_runs(
             _, status = os.waitpid(process, 0)
             channel.send(GONE, REPLACED if is_replaced else os.waitstatus_to_exitcode(status), alone=True)
         except ChannelError:
-            os._exit(0)
+            leave(0)
 
 
 class _ForkLine:
@@ -334,7 +334,7 @@ class _ForkLine:
             self._channel.send(*values)
         except ChannelError:
             # There is nobody left to run for, and the code under test must not catch this.
-            os._exit(0)
+            leave(0)
 
     def ask(self, *question: Value) -> Value:
         """Send ``question`` and return the answer."""
@@ -342,7 +342,7 @@ class _ForkLine:
         try:
             kind, *values = self._channel.receive()
         except ChannelError:
-            os._exit(0)
+            leave(0)
         if kind == ERROR:
             raise _RAISED_BY_DRAWS[str(values[0])](values[1])
         return values[0]

@@ -43,6 +43,8 @@ from ordeal._native import monotonic
 END_SECONDS_MAX = 0.5
 #: The exit code of a process that cannot report because the code under test closed its channel.
 CUT_OFF = 78
+#: What ends a fork, also where the program has replaced ``os._exit``: a fork that went on would search, and fork, too.
+leave = os._exit
 #: Stands for the exit code of a process that another program has replaced: how that ends says nothing of this one.
 REPLACED = 256
 #: Linux has this flag for a process that was forked, until another program replaces it.
@@ -302,7 +304,7 @@ def _be_child(
         code = CUT_OFF  # this process would have ended with the one at the other end
     finally:
         # Wait neither for threads of the code under test nor for its exit handlers.
-        os._exit(code)
+        leave(code)
 
 
 def flush_output() -> None:
@@ -321,7 +323,7 @@ def _guard(parent: int, note: mmap) -> int:
     try:
         os.setpgid(0, 0)  # signals that the fork sends to its group must not reach the reaper
         if not _native.die_with(parent, group=True) or not _native.keep_orphans():
-            os._exit(1)
+            leave(1)
         reaper = os.getpid()
         # If the program ignored it, the end of a child would go unnoticed.
         before = signal.signal(signal.SIGCHLD, signal.SIG_DFL)
@@ -332,7 +334,7 @@ def _guard(parent: int, note: mmap) -> int:
         _watch_fork(process, note)
     finally:
         if process:
-            os._exit(1)
+            leave(1)
 
 
 def _watch_fork(process: int, note: mmap) -> NoReturn:
@@ -367,7 +369,7 @@ def _watch_fork(process: int, note: mmap) -> NoReturn:
                 with suppress(ProcessLookupError, PermissionError):
                     os.kill(child, signal.SIGKILL)
             sleep(0.0005)
-    os._exit(0)
+    leave(0)
 
 
 def _children() -> list[int]:

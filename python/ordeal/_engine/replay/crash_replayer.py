@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -21,7 +20,7 @@ from ordeal._engine.execution.bucket import HUNG, Bucketer, ProcessExitError, Pr
 from ordeal._engine.execution.driver import Driver, Outcome, Status, TimedReplay
 from ordeal._engine.execution.recorder import Observer, RunRecorder
 from ordeal._engine.isolation.channel import Channel, Value
-from ordeal._engine.isolation.child import REPLACED, Child, ChildExit, Limits
+from ordeal._engine.isolation.child import REPLACED, Child, ChildExit, Limits, leave
 from ordeal._engine.isolation.hangs import SECONDS_MIN, WatchedClock, ends_within
 from ordeal._engine.replay.replayer import Replayed, Replayer
 from ordeal._hypothesis.machines import Rule
@@ -323,7 +322,7 @@ class _UpToLast(RunRecorder):
     def _end(self) -> None:
         self.report()
         # Neither the step nor the teardown may run here.
-        os._exit(0)
+        leave(0)
 
 
 def bare_steps(driver: Driver, tape: _native.Tape) -> list[TraceStep]:
