@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "bindings/bindings.h"
-#include "bindings/cpython/kept_names.h"
+#include "bindings/loop/kept_names.h"
 
 namespace ordeal::bindings {
 namespace {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "bindings/cpython/c_api.h"
-#include "bindings/cpython/kept_names.h"
+#include "bindings/loop/kept_names.h"
 #include "core/base/check.h"
 
 namespace ordeal::bindings {

@@ -1,4 +1,4 @@
-#include "bindings/cpython/kept_names.h"
+#include "bindings/loop/kept_names.h"
 
 #include <atomic>
 #include <vector>
