@@ -52,6 +52,17 @@ def test_corrupt_output_draws_as_much_chance(api: Any, result: Any) -> None:
     assert damaged == (chance.decode("latin-1") if isinstance(result, str) else chance)
 
 
+def test_corrupt_output_is_the_same_in_every_run(api: Any) -> None:
+    fault = io.corrupt_output(CHARGE)
+    results = []
+    for _ in range(2):
+        fault.reset()
+        with fault:
+            results.append([api.charge("text"), api.charge(b"data"), api.charge(5)])
+    assert results[0] == results[1]
+    assert results[0][2] == 5
+
+
 @pytest.mark.parametrize(
     ("result", "cut"), [("abcde", "ab"), (b"abcd", b"ab"), ([1, 2, 3], [1]), ((1, 2), (1,)), ({1: 2}, {1: 2}), (7, 7)]
 )
@@ -150,12 +161,32 @@ def test_a_real_child_works_beside_a_finished_one() -> None:
         assert child.wait() == -signal.SIGTERM
 
 
+def test_subprocess_signal() -> None:
+    with io.subprocess_signal("ghost", signum=signal.SIGKILL) as fault:
+        assert subprocess.call(["ghost"]) == -9
+    assert fault.name == "subprocess_signal('ghost', signum=9)"
+
+
 def test_a_class_imported_by_name_is_replaced_too() -> None:
     with shop_app():
         module: Any = add_module("jobs", "from subprocess import Popen")
         with io.subprocess_exit("ghost", returncode=5):
             assert module.Popen(["ghost"]).wait() == 5
         assert module.Popen is subprocess.Popen
+
+
+def test_outputs_of_a_child_are_damaged() -> None:
+    with io.subprocess_truncate_stdout("greeting"):
+        done = greet(text=True)
+        assert (done.stdout, done.stderr) == ("gree", "warning!\n")
+    with io.subprocess_truncate_stderr("greeting", 0.0):
+        done = greet()
+        assert (done.stdout, done.stderr) == (b"greeting\n", b"")
+    with io.corrupt_stdout("greeting") as fault:
+        done = greet()
+        assert len(done.stdout) == len(b"greeting\n")
+        assert done.stdout != b"greeting\n"
+        assert fault.observation_hits == 1
 
 
 def test_damage_is_for_matching_commands_only() -> None:

@@ -6,6 +6,7 @@ import asyncio
 import copy
 import dataclasses
 import pickle
+import socket
 from types import SimpleNamespace
 from typing import Any
 
@@ -54,6 +55,15 @@ def test_the_error_can_be_copied_and_sent_between_processes() -> None:
 def test_auth_failure(api: Any, status: int, message: str) -> None:
     with network.auth_failure(CHARGE, status), pytest.raises(HTTPFaultError, match=f"^{status} {message}$"):
         api.charge()
+
+
+def test_lost_connections_are_the_errors_of_sockets(api: Any) -> None:
+    with network.connection_reset(CHARGE), pytest.raises(ConnectionError, match=f"Connection reset by peer: {CHARGE}"):
+        api.charge()
+    with network.dns_failure(CHARGE), pytest.raises(socket.gaierror) as caught:
+        api.charge()
+    assert isinstance(caught.value, OSError)
+    assert caught.value.errno == -2
 
 
 def test_intermittent_http_error_counts_calls_until_reset(api: Any) -> None:

@@ -13,6 +13,15 @@ from ordeal.faults import timing
 CHARGE, LATER = "shop_app.api.charge", "shop_app.api.charge_later"
 
 
+def test_timeout_raises_at_once(api: Any, slept: list[float]) -> None:
+    with (
+        timing.timeout(CHARGE) as fault,
+        pytest.raises(TimeoutError, match=f"^Simulated timeout after 30.0s in {CHARGE}$"),
+    ):
+        api.charge()
+    assert (slept, fault.observation_hits) == ([], 1)
+
+
 def test_timeout_with_another_error(api: Any) -> None:
     with timing.timeout(LATER, 2, ConnectionError), pytest.raises(ConnectionError, match="after 2s"):
         asyncio.run(api.charge_later())
@@ -50,3 +59,12 @@ def test_jitter_moves_numbers_up_and_down_in_turn(api: Any) -> None:
 def test_jitter_leaves_other_results_alone(api: Any, result: Any) -> None:
     with timing.jitter(CHARGE):
         assert api.charge(result) is result
+
+
+def test_jitter_starts_over_after_reset(api: Any) -> None:
+    fault = timing.jitter(CHARGE, 0.5)
+    with fault:
+        api.charge(1)
+    fault.reset()
+    with fault:
+        assert api.charge(10) == 15
