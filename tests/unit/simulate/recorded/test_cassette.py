@@ -6,10 +6,11 @@ from pathlib import Path
 
 import httpx
 import pytest
-import vcr
 from tests.unit.simulate.recorded.conftest import Server
 
 from ordeal.simulate import RecordDrift, RecordError, record
+
+vcr = pytest.importorskip("vcr", reason="has no wheels for Python 3.15 yet")
 
 
 def test_a_cassette_of_vcrpy_is_served(server: Server) -> None:

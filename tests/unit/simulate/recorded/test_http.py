@@ -10,13 +10,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import aiohttp
 import httpx
 import pytest
 import requests
 from tests.unit.simulate.recorded.conftest import Server
 
 from ordeal.simulate import RecordDrift, record
+
+aiohttp = pytest.importorskip("aiohttp", reason="has no wheels for Python 3.15 yet")
 
 NOBODY = "http://127.0.0.1:9/"
 
