@@ -131,6 +131,13 @@ def test_an_inherited_new_cannot_be_replaced_without_a_trace(shop: Any) -> None:
     assert shop.api.Sized(3).size == 3
 
 
+def test_a_method_of_one_object(shop: Any) -> None:
+    with PatchFault("shop_app.api.client.send", adding("!")):  # type: ignore[arg-type]
+        assert shop.api.client.send("x") == "sent x!"
+        assert shop.api.Client().send("x") == "sent x"
+    assert vars(shop.api.client) == {}
+
+
 def test_plain_values_and_classes(shop: Any) -> None:
     client = shop.api.Client
     with (
@@ -169,6 +176,12 @@ def test_attributes_of_c_types_cannot_be_replaced() -> None:
 
 
 # Bindings
+
+
+def test_from_imports_meet_the_fault_too(shop: Any) -> None:
+    with PatchFault("shop_app.api.charge", constant(-1)):
+        assert (shop.api.charge(), shop.orders.charge(), shop.orders.bill()) == (-1, -1, -1)
+    assert shop.orders.bill is shop.orders.charge is shop.api.charge
 
 
 def test_a_target_in_another_package_means_that_binding_alone(shop: Any) -> None:
@@ -298,6 +311,19 @@ def test_a_bad_wrapper_is_named_and_changes_nothing(shop: Any, wrapper: Any, tex
 def test_a_target_that_is_no_dotted_path(target: Any) -> None:
     with pytest.raises(FaultError, match="must be a dotted path, got"):
         TargetPath(target)
+
+
+@pytest.mark.parametrize(
+    ("target", "reason"),
+    [
+        ("no_such_package_at_all.x", "no module named `no_such_package_at_all`"),
+        ("shop_app.api.nothing", "`shop_app.api` has no attribute 'nothing'"),
+        ("shop_app.api.Client.x.y", "`shop_app.api.Client` has no attribute 'x'"),
+    ],
+)
+def test_a_target_that_names_nothing(shop: Any, target: str, reason: str) -> None:
+    with pytest.raises(UnresolvedTargetError, match=reason):
+        TargetPath(target).resolve()
 
 
 @pytest.mark.parametrize(("source", "error"), [("import no_such_thing", "ModuleNotFoundError"), ("1 / 0", "ZeroDiv")])
