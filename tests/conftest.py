@@ -17,8 +17,8 @@ from ordeal._hypothesis.randoms import give_own_generator
 for _name in SAY_WHERE:
     os.environ.pop(_name, None)
 count_commands()
-# A machine that is busy, or under the sanitizers, takes its time. What one test has found is no example for another.
-settings.register_profile("patient", settings.get_profile("default"), deadline=None, database=None)
+# A machine that is busy, or under the sanitizers, takes its time.
+settings.register_profile("patient", settings.get_profile("default"), deadline=None)
 settings.load_profile("patient")
 
 # A shell has what it runs in the background ignore Ctrl-C, and all that this starts. Those who press it here mean it.

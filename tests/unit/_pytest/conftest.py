@@ -192,6 +192,9 @@ def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Itera
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
     # Hypothesis' own option sets it for good.
     monkeypatch.setattr(hypothesis.core, "global_force_seed", hypothesis.core.global_force_seed)
+    # The machines of all projects have one name, under which Hypothesis would find the examples of another.
+    hypothesis.settings.register_profile("project", hypothesis.settings.get_profile("patient"), database=None)
+    hypothesis.settings.load_profile("project")
     made = Project(pytester)
     made.write(FILES)
     # What its modules declare, in a run in this process, is not for the runs of other tests.
