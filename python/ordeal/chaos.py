@@ -31,6 +31,7 @@ from ordeal.faults.fault import begin_run
 from ordeal.swarm.weights import (
     Chance,
     ChanceStrategy,
+    OpWeights,
     SwarmOptions,
     draw_by_size,
     swarm_options_of,
@@ -232,6 +233,9 @@ class ChaosTest(RuleBasedStateMachine):
         kept = draw_by_size(len(self._faults), chance)
         return [fault.name for fault, on in zip(self._faults, kept, strict=True) if on]
 
+    def _draw_weights(self, chance: Chance) -> OpWeights:
+        return self._swarm_options.draw(chance, [NEMESIS] if self._has_nemesis else [])
+
     def run_coroutine(self, coroutine: Any) -> Any:
         """Run ``coroutine`` on the event loop of this machine and return its result."""
         try:
@@ -337,8 +341,7 @@ def _swarm_init(self: ChaosTest, data: st.DataObject) -> None:
         names = data.draw(ChanceStrategy(self._draw_faults), label="faults of this run")
         self._faults = [fault for fault in self._faults if fault.name in names]
     if options.chooses_rules:
-        draw = lambda chance: options.draw(chance, [NEMESIS] if self._has_nemesis else [])  # noqa: E731
-        drawn = data.draw(ChanceStrategy(draw), label="weights of this run")
+        drawn = data.draw(ChanceStrategy(self._draw_weights), label="weights of this run")
         weigh_rules(self, drawn.weights)
 
 
