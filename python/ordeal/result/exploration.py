@@ -51,7 +51,7 @@ _KIND_NAMES = {
 
 #: Below this probability of something new, a search has seen about all that it can.
 SATURATED = 0.001
-_INSTALLED = frozenset({"dist-packages", "site-packages"})
+_INSTALLED = ("dist-packages", "site-packages")
 _STANDARD_LIBRARY = sysconfig.get_path("stdlib")
 
 
@@ -164,7 +164,7 @@ class ExplorationResult(msgspec.Struct, frozen=True, kw_only=True, eq=False):
                 "runs": self.total_runs,
             }
             for gap in self.coverage_gaps
-            if not is_installed(gap["file"]) and not is_watched(gap, self.properties)
+            if installed_path(gap["file"]) is None and not is_watched(gap, self.properties)
         ]
 
 
@@ -182,10 +182,15 @@ def is_watched(gap: Mapping[str, Any], properties: Sequence[PropertyResult]) -> 
     )
 
 
-def is_installed(file: str) -> bool:
-    """Return True if a file belongs to an installed package or to Python itself, which users do not change."""
+def installed_path(file: str) -> str | None:
+    """Return where a file of an installed package, or of Python itself, lies among these; None for any other."""
+    for folder in _INSTALLED:
+        _, found, rest = file.rpartition(f"{folder}/")
+        if found:
+            return rest
     path = Path(file)
-    return not _INSTALLED.isdisjoint(path.parts) or (path.is_absolute() and path.is_relative_to(_STANDARD_LIBRARY))
+    is_standard = path.is_absolute() and path.is_relative_to(_STANDARD_LIBRARY)
+    return path.relative_to(_STANDARD_LIBRARY).as_posix() if is_standard else None
 
 
 def blind_lines(result: ExplorationResult) -> list[str]:
@@ -208,14 +213,16 @@ def coverage_lines(result: ExplorationResult) -> list[str]:
         lines.append(f"Line coverage: {result.lines_covered}/{result.lines_total} ({share})")
         if sum(map(len, result.missed_lines.values())) <= 2 * LISTED_MAX:
             for file, missed in result.missed_lines.items():
-                lines.append(f"Missed: {one_line(f'{file}:{",".join(line_ranges(missed))}')}")
+                shown = installed_path(file) or file
+                lines.append(f"Missed: {one_line(f'{shown}:{",".join(line_ranges(missed))}')}")
     gaps = result.coverage_gaps
     if gaps:
         lines.append(f"Not reached in {counted(result.total_runs, 'run')}: {len(gaps)} branch(es) in target modules")
         most = LISTED_MAX // 2  # each takes two lines
         for gap in gaps[:most]:
-            lines.append(f"  {one_line(f'{gap["file"]}:{gap["line"]} {gap["code"]}')}")
-            if not is_installed(gap["file"]) and not is_watched(gap, result.properties):
+            installed = installed_path(gap["file"])
+            lines.append(f"  {one_line(f'{installed or gap["file"]}:{gap["line"]} {gap["code"]}')}")
+            if installed is None and not is_watched(gap, result.properties):
                 lines.append(f"    add: {one_line(reachable_call(gap), limit=2 * LINE_CHARS_MAX)}")
         if len(gaps) > most:
             lines.append(f"  ... and {len(gaps) - most} more")

@@ -115,7 +115,9 @@ class TestAdvice:
         standard = {"file": json.__file__, "line": 3, "code": "if x:"}
         result = make_result(coverage_gaps=[installed, standard, gap()])
         assert [each["file"] for each in result.reachability_suggestions()] == [gap()["file"]]
-        assert result.summary().count("add: reachable(") == 1
+        text = result.summary()
+        assert text.count("add: reachable(") == 1
+        assert "\n  rich/text.py:3 if x:\n  json/__init__.py:3 if x:\n" in text
 
     def test_a_blind_search_says_so(self) -> None:
         text = make_result(target_modules=(), imported_modules=("bank", "bank.account")).summary()
