@@ -39,29 +39,30 @@ class RecordsUsed:
         with ExitStack() as stack:
             if trace is not None and trace.archive and trace.records:
                 folder = Path(stack.enter_context(TemporaryDirectory()))
-                unpacked: dict[str, Path] = {}
-                try:
-                    packed, left = read_whole(trace.archive, INPUT_BYTES_MAX), INPUT_BYTES_MAX
-                    for number, name in enumerate(trace.records):
-                        with suppress(LookupError):  # it was not there to be packed
-                            data = of_archive(packed, name)
-                            left -= len(data)
-                            if left < 0:
-                                raise ValueError(f"together they have more than {INPUT_BYTES_MAX} bytes")
-                            # A number, as a name in an archive from a stranger may lead anywhere.
-                            unpacked[name] = Path(folder, f"{number}{Path(name).suffix}")
-                            unpacked[name].write_bytes(data)
-                except (OSError, ValueError) as error:
-                    reason = error.strerror if isinstance(error, OSError) else error
-                    raise TraceError(
-                        f"cannot read the records in {trace.archive}: {reason}", hint="pack it again"
-                    ) from None
-                self.unpacked = {**self.unpacked, **unpacked}
+                self.unpacked = {**self.unpacked, **self._unpack(trace, folder)}
             self.only_serve = True
             try:
                 yield
             finally:
                 self.only_serve, self.unpacked = before
+
+    def _unpack(self, trace: Trace, folder: Path) -> dict[str, Path]:
+        unpacked: dict[str, Path] = {}
+        try:
+            packed, left = read_whole(trace.archive, INPUT_BYTES_MAX), INPUT_BYTES_MAX
+            for number, name in enumerate(trace.records):
+                with suppress(LookupError):  # it was not there to be packed
+                    data = of_archive(packed, name)
+                    left -= len(data)
+                    if left < 0:
+                        raise ValueError(f"together they have more than {INPUT_BYTES_MAX} bytes")
+                    # A number, as a name in an archive from a stranger may lead anywhere.
+                    unpacked[name] = Path(folder, f"{number}{Path(name).suffix}")
+                    unpacked[name].write_bytes(data)
+        except (OSError, ValueError) as error:
+            reason = error.strerror if isinstance(error, OSError) else error
+            raise TraceError(f"cannot read the records in {trace.archive}: {reason}", hint="pack it again") from None
+        return unpacked
 
 
 records = RecordsUsed()

@@ -146,25 +146,27 @@ class PatchedSite(_native.PatchSite):
             return self._function, self.original
         known = self.known(layers)
         if known is None:
-            layer = layers[-1]
-            inner = self._compose(layers[:-1])[0]
-            try:
-                composed = layer.wrap(inner)
-            except FaultError:
-                raise
-            except Exception as error:
-                raise FaultError(
-                    f"the wrapper of fault {layer.fault_name!r} failed for {describe(self)}: "
-                    f"{type(error).__name__}: {error}"
-                ) from error
-            if callable(inner) and not callable(composed):
-                raise FaultError(
-                    f"the wrapper of fault {layer.fault_name!r} returned {composed!r} for {describe(self)}",
-                    hint="return the function to be called instead of the original",
-                )
+            composed = self._wrap(layers[-1], self._compose(layers[:-1])[0])
             known = composed, self.installed if self._dispatches else self._rebuild(composed)
             self.remember(layers, *known)
         return known
+
+    def _wrap(self, layer: Layer, inner: Any) -> Any:
+        try:
+            value = layer.wrap(inner)
+        except FaultError:
+            raise
+        except Exception as error:
+            raise FaultError(
+                f"the wrapper of fault {layer.fault_name!r} failed for {describe(self)}: "
+                f"{type(error).__name__}: {error}"
+            ) from error
+        if callable(inner) and not callable(value):
+            raise FaultError(
+                f"the wrapper of fault {layer.fault_name!r} returned {value!r} for {describe(self)}",
+                hint="return the function to be called instead of the original",
+            )
+        return value
 
     def _is_intact(self) -> bool:
         return stored_attribute(self.owner, self.attribute)[1] is self.installed
@@ -271,18 +273,7 @@ class TargetPath:
         if self._failed is not None and self._failed[0] is _native.modules_mark():
             raise self._failed[1]
         try:
-            if self._module_name is None:
-                self._module_name = _longest_module(self._parts)
-            owner: Any = importlib.import_module(self._module_name)
-            place = self._module_name
-            for name in self._parts[place.count(".") + 1 : -1]:
-                found = getattr(owner, name, MISSING)
-                if found is MISSING:
-                    raise self._no_attribute(owner, place, name)
-                owner, place = found, f"{place}.{name}"
-            if stored_attribute(owner, self._parts[-1])[1] is MISSING:
-                raise self._no_attribute(owner, place, self._parts[-1])
-            return owner, self._parts[-1]
+            return self._resolve()
         except UnresolvedTargetError as error:
             self._module_name = None  # a module imported later may be a longer part of the path
             text = f"{'.'.join(self._parts)!r} ({error})"
@@ -290,6 +281,20 @@ class TargetPath:
             # A failed import searches the file system, and a nemesis would repeat it at every toggle.
             self._failed = (_native.modules_mark(), failure)
             raise failure from error
+
+    def _resolve(self) -> tuple[Any, str]:
+        if self._module_name is None:
+            self._module_name = _longest_module(self._parts)
+        owner: Any = importlib.import_module(self._module_name)
+        place = self._module_name
+        for name in self._parts[place.count(".") + 1 : -1]:
+            found = getattr(owner, name, MISSING)
+            if found is MISSING:
+                raise self._no_attribute(owner, place, name)
+            owner, place = found, f"{place}.{name}"
+        if stored_attribute(owner, self._parts[-1])[1] is MISSING:
+            raise self._no_attribute(owner, place, self._parts[-1])
+        return owner, self._parts[-1]
 
     def steps(self) -> list[_native.PathStep]:
         """Return what led to the owner, after ``resolve()``: containers, names, and what these were found to be."""

@@ -166,21 +166,7 @@ class NamespaceReader:
         while left > 0 and (spans := self._next_spans(turn, states, min(left, CHUNK_SIZE))):
             for span, answer in zip(spans, self._backend.read(spans), strict=True):
                 left -= len(answer) if isinstance(answer, bytes) else 0
-                reader = self.shards[span.token] = self.shards.pop(span.token)
-                before = reader.offset, reader.needed
-                frames: list[bytes] = []
-                if isinstance(answer, Unreadable):
-                    refusal = reader.stop(answer.why)
-                else:
-                    frames, refusal = reader.feed(answer)
-                for frame in frames:
-                    try:
-                        self._learn(span.token, decode(memoryview(frame)[FRAME_SIZE:]))
-                    except RecordError as error:
-                        self._refuse(f"a record of shard {span.token} {error}")
-                if refusal:
-                    self._refuse(f"shard {span.token} is read no further: {refusal}")
-                if (reader.offset, reader.needed) != before and not reader.damage:
+                if self._goes_on(span.token, answer):
                     turn.append(span.token)
         return left <= 0
 
@@ -195,3 +181,21 @@ class NamespaceReader:
                 spans.append(Span(token, reader.offset, size))
                 size_max -= size
         return spans
+
+    def _goes_on(self, token: str, answer: bytes | Unreadable) -> bool:
+        """Learn what was read of a shard. Return whether to continue reading it."""
+        reader = self.shards[token] = self.shards.pop(token)
+        before = reader.offset, reader.needed
+        frames: list[bytes] = []
+        if isinstance(answer, Unreadable):
+            refusal = reader.stop(answer.why)
+        else:
+            frames, refusal = reader.feed(answer)
+        for frame in frames:
+            try:
+                self._learn(token, decode(memoryview(frame)[FRAME_SIZE:]))
+            except RecordError as error:
+                self._refuse(f"a record of shard {token} {error}")
+        if refusal:
+            self._refuse(f"shard {token} is read no further: {refusal}")
+        return (reader.offset, reader.needed) != before and not reader.damage

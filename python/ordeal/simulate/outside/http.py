@@ -46,17 +46,20 @@ class Response:
 
     def encoded(self) -> bytes:
         """Return the response as it is sent."""
-        if isinstance(self.body, bytes | bytearray):
-            body, kind = bytes(self.body), "application/octet-stream"
-        elif isinstance(self.body, str):
-            body, kind = self.body.encode(), "text/plain; charset=utf-8"
-        else:
-            body, kind = json.dumps(self.body).encode(), "application/json"
+        body, kind = _body(self.body)
         headers = {"content-type": kind, **{name.lower(): value for name, value in self.headers.items()}}
         headers["content-length"] = str(len(body))
         phrase = HTTPStatus(self.status).phrase if self.status in HTTPStatus._value2member_map_ else ""
         lines = [f"HTTP/1.1 {self.status} {phrase}", *(f"{name}: {value}" for name, value in headers.items()), "", ""]
         return "\r\n".join(lines).encode("latin-1") + body
+
+
+def _body(body: Any) -> tuple[bytes, str]:
+    if isinstance(body, bytes | bytearray):
+        return bytes(body), "application/octet-stream"
+    if isinstance(body, str):
+        return body.encode(), "text/plain; charset=utf-8"
+    return json.dumps(body).encode(), "application/json"
 
 
 def host_and_ports(name: Any) -> tuple[str, tuple[int, ...]]:
@@ -94,15 +97,7 @@ class WebService:
         asking = self._loop.world.host_of(writer.get_extra_info("peername")[0]) or "the test"
         try:
             while (request := await self._read(reader, asking)) is not None:
-                asked = f"{request.method} {request.path}"
-                answer = self.declared.find(*([f"{asked}?{request.query}"] if request.query else []), asked)
-                if is_missing(answer):
-                    self._escape(
-                        f"{asking} asks {self._host} for {asked}, which is not declared",
-                        stub_hint(http_stub(self._host, asked), has_world=True),
-                    )
-                answer = await said(answer, request)
-                response = answer if isinstance(answer, Response) else Response(answer)
+                response = await self._answer(request, asking)
                 if response.seconds:
                     await asyncio.sleep(checked_seconds("seconds", response.seconds))
                 encoded = response.encoded()
@@ -129,6 +124,17 @@ class WebService:
             headers[name.lower()] = value.strip()
         path, _, query = target.partition("?")
         return Request(method, path, query, headers, await _read_body(reader, headers))
+
+    async def _answer(self, request: Request, asking: str) -> Response:
+        asked = f"{request.method} {request.path}"
+        answer = self.declared.find(*([f"{asked}?{request.query}"] if request.query else []), asked)
+        if is_missing(answer):
+            self._escape(
+                f"{asking} asks {self._host} for {asked}, which is not declared",
+                stub_hint(http_stub(self._host, asked), has_world=True),
+            )
+        answer = await said(answer, request)
+        return answer if isinstance(answer, Response) else Response(answer)
 
     def _escape(self, what: str, hint: str) -> None:
         error = EscapedSimulation(what, hint=hint)
