@@ -56,21 +56,7 @@ def check_definition(cls: type[RuleBasedStateMachine], state: Any) -> None:
             _check_rule(cls, kind, rule)
     for invariant in state.invariants:
         _check_invariant(cls, invariant)
-    for name in _HOOKS:
-        if not hasattr(cls, name) or hasattr(hook := getattr(cls, name), RULE_MARKER):
-            continue  # a rule of such a name is refused for it
-        if not callable(hook):
-            raise MachineError(
-                f"{cls.__name__}.{name} is {hook!r:.100}, not a method", hint=f"write `def {name}(self, ...):`"
-            )
-        function = inspect.unwrap(hook)
-        if _is_coroutine(function):
-            raise MachineError(f"{cls.__name__}.{name}() is `async def`, and nothing awaits it", hint=_COROUTINE_HINT)
-        if _is_generator(function):
-            raise MachineError(
-                f"{cls.__name__}.{name}() contains `yield`, so a call of it does nothing",
-                hint=f"take the `yield` out of {name}()",
-            )
+    _check_hooks(cls)
 
 
 def check_constructor(cls: type) -> None:
@@ -227,6 +213,25 @@ def _check_condition(cls: type, name: str, condition: Callable[..., Any]) -> Non
             f"the precondition of {name!r} of {cls.__name__} is `async def`, so it is always true",
             hint=_COROUTINE_HINT,
         )
+
+
+def _check_hooks(cls: type) -> None:
+    """Refuse methods that are called for what they do or return, and would only return a coroutine or a generator."""
+    for name in _HOOKS:
+        if not hasattr(cls, name) or hasattr(hook := getattr(cls, name), RULE_MARKER):
+            continue  # a rule of such a name is refused for it
+        if not callable(hook):
+            raise MachineError(
+                f"{cls.__name__}.{name} is {hook!r:.100}, not a method", hint=f"write `def {name}(self, ...):`"
+            )
+        function = inspect.unwrap(hook)
+        if _is_coroutine(function):
+            raise MachineError(f"{cls.__name__}.{name}() is `async def`, and nothing awaits it", hint=_COROUTINE_HINT)
+        if _is_generator(function):
+            raise MachineError(
+                f"{cls.__name__}.{name}() contains `yield`, so a call of it does nothing",
+                hint=f"take the `yield` out of {name}()",
+            )
 
 
 # ---------------------------------------------------------------------------------------------------------------------

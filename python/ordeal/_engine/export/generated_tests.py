@@ -75,21 +75,7 @@ def generate_tests(traces: Iterable[Trace], *, class_path: str | None = None, ap
         known = kept.setdefault(_identity(given), given)
         if len(given.taken_steps()) < len(known.taken_steps()):
             kept[_identity(given)] = given
-    split = {path: split_class_path(path) for path in ({trace.test_class for trace in kept.values()})}
-    for path, (module, name) in split.items():
-        if module == "__main__":
-            raise TraceError(
-                f"no test can import {path}: it is part of the program that was started",
-                hint=f"move {name} into a module, or give `class_path` with the module to import it from",
-            )
-    tops = Counter(top for _, top in {(module, name.partition(".")[0]) for module, name in split.values()})
-    names = {}
-    for path, (module, name) in split.items():
-        top = name.partition(".")[0]
-        if tops[top] == 1 and not top.startswith(COLLECTED):
-            names[path] = _ClassName((module, top), name)
-        else:
-            names[path] = _ClassName((module, ""), f"{module}.{name}")
+    names = _class_names({trace.test_class for trace in kept.values()})
     # Output of the program under test belongs to no test.
     with redirect_stdout(io.StringIO()):
         make = _InForks() if apart and can_supervise() else _function
@@ -157,6 +143,26 @@ class _ClassName(msgspec.Struct, frozen=True):
 
     needs: Import
     name: str
+
+
+def _class_names(paths: Iterable[str]) -> dict[str, _ClassName]:
+    """Return the imports of all classes: by name, or by module if names clash or pytest would collect the class."""
+    split = {path: split_class_path(path) for path in paths}
+    for path, (module, name) in split.items():
+        if module == "__main__":
+            raise TraceError(
+                f"no test can import {path}: it is part of the program that was started",
+                hint=f"move {name} into a module, or give `class_path` with the module to import it from",
+            )
+    tops = Counter(top for _, top in {(module, name.partition(".")[0]) for module, name in split.values()})
+    names = {}
+    for path, (module, name) in split.items():
+        top = name.partition(".")[0]
+        if tops[top] == 1 and not top.startswith(COLLECTED):
+            names[path] = _ClassName((module, top), name)
+        else:
+            names[path] = _ClassName((module, ""), f"{module}.{name}")
+    return names
 
 
 def _test_name(trace: Trace) -> str:

@@ -15,7 +15,7 @@ from ordeal._base.trace_file import Trace
 from ordeal._engine.execution.class_path import load_class, trust_settings
 from ordeal._engine.execution.machine import MachineFactory
 from ordeal._engine.isolation.working_folder import present_folder
-from ordeal._engine.replay.rerun import ReplayStatus, rerun
+from ordeal._engine.replay.rerun import ReplayStatus, Rerun, rerun
 from ordeal._engine.seed_corpus.paths import FOLDER_HINT, SeedError, class_seed_paths, seed_name, seed_paths
 from ordeal.errors import OrdealError, TraceError
 from ordeal.result import SeedStatus
@@ -140,21 +140,7 @@ def replay_trace(path: Path, trace: Trace, test_class: MachineFactory, rule_time
     """Replay the seed ``trace``, which was read from ``path``; see ``SeedReplayer.replay``."""
     before = present_folder()
     try:
-        result = rerun(trace, test_class, rule_timeout=rule_timeout)
-        if result.status is ReplayStatus.REPRODUCED:
-            return SeedReplay(path, SeedStatus.REPRODUCED, trace, result.error)
-        if result.status is ReplayStatus.FAILS_DIFFERENTLY:
-            return SeedReplay(path, SeedStatus.FAILS_DIFFERENTLY, trace, result.error)
-        # A run that passed with other values than recorded does not show that anything was fixed.
-        if result.rejected:
-            return SeedReplay(path, SeedStatus.NO_LONGER_APPLIES, trace, reason="an assume() in it rejects the run now")
-        if result.misfits:
-            choices = f"{result.misfits} recorded choice{'s' * (result.misfits > 1)}"
-            reason = f"{choices} no longer fit what the rules draw"
-            return SeedReplay(path, SeedStatus.NO_LONGER_APPLIES, trace, reason=reason)
-        if result.changed:
-            return SeedReplay(path, SeedStatus.NO_LONGER_APPLIES, trace, reason=result.changed)
-        return SeedReplay(path, SeedStatus.FIXED, trace)
+        return _judged(path, trace, rerun(trace, test_class, rule_timeout=rule_timeout))
     except TraceError as error:
         return SeedReplay(path, SeedStatus.NO_LONGER_APPLIES, trace, reason=error.message)
     except OrdealError as error:
@@ -178,3 +164,20 @@ def load_seed(path: Path) -> Trace:
     if trace.failure is None:
         raise TraceError(f"{path} records no failure, so it is not a seed")
     return trace
+
+
+def _judged(path: Path, trace: Trace, result: Rerun) -> SeedReplay:
+    if result.status is ReplayStatus.REPRODUCED:
+        return SeedReplay(path, SeedStatus.REPRODUCED, trace, result.error)
+    if result.status is ReplayStatus.FAILS_DIFFERENTLY:
+        return SeedReplay(path, SeedStatus.FAILS_DIFFERENTLY, trace, result.error)
+    # A run that passed with other values than recorded does not show that anything was fixed.
+    if result.rejected:
+        return SeedReplay(path, SeedStatus.NO_LONGER_APPLIES, trace, reason="an assume() in it rejects the run now")
+    if result.misfits:
+        choices = f"{result.misfits} recorded choice{'s' * (result.misfits > 1)}"
+        reason = f"{choices} no longer fit what the rules draw"
+        return SeedReplay(path, SeedStatus.NO_LONGER_APPLIES, trace, reason=reason)
+    if result.changed:
+        return SeedReplay(path, SeedStatus.NO_LONGER_APPLIES, trace, reason=result.changed)
+    return SeedReplay(path, SeedStatus.FIXED, trace)

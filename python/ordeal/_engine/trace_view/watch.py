@@ -177,15 +177,7 @@ class ReplayWatch(RunRecorder):
         view.new_lines = [CodeSpot(shown_path(file), line, code_at(file, line)) for file, line in new_lines[:40]]
         view.new_lines_more = max(0, len(new_lines) - 40)
         view.output = safe_lines(self._output.getvalue()[:RECORDED_CHARS_MAX])
-        chain: set[int] = set()
-        waiting = [error]
-        while waiting and len(chain) < 100:
-            each = waiting.pop()
-            if each is not None and id(each) not in chain:
-                chain.add(id(each))
-                waiting += [each.__cause__, each.__context__]
-                if isinstance(each, BaseExceptionGroup):
-                    waiting += each.exceptions
+        chain = _chain_of(error)
         for raised, place in self._raised.values():
             if id(raised) not in chain and len(view.swallowed) < LISTED_MAX:
                 view.swallowed.append(Swallowed(describe_error(raised), place))
@@ -210,6 +202,20 @@ class ReplayWatch(RunRecorder):
             frames = user_frames(error)
             place = f"{shown_path(frames[-1][0].co_filename)}:{frames[-1][1]}" if frames else ""
             self._raised.setdefault(id(error), (error, place))
+
+
+def _chain_of(error: BaseException | None) -> set[int]:
+    """Return the ids of an exception and of those that led to it."""
+    found: set[int] = set()
+    waiting = [error]
+    while waiting and len(found) < 100:
+        each = waiting.pop()
+        if each is not None and id(each) not in found:
+            found.add(id(each))
+            waiting += [each.__cause__, each.__context__]
+            if isinstance(each, BaseExceptionGroup):
+                waiting += each.exceptions
+    return found
 
 
 def code_at(file: str, line: int) -> str:
