@@ -5,11 +5,14 @@ from __future__ import annotations
 import ast
 import importlib.util
 import os
+import sysconfig
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
-from ordeal._base.regular_file import read_whole
+from ordeal._base.regular_file import read_whole, real_path
+
+STANDARD_LIBRARY = f"{real_path(sysconfig.get_path('stdlib'))}{os.sep}"
 
 
 def files_behind(modules: Iterable[str], roots: Iterable[Path]) -> set[Path]:
@@ -61,6 +64,15 @@ def _imported(path: Path, package: str) -> tuple[str, ...]:
             module = ".".join(filter(None, [above, node.module]))
             found += (module, *(f"{module}.{each.name}" for each in node.names))
     return tuple(found)
+
+
+def library_path(file: str) -> str | None:
+    """Return where a file of an installed package, or of Python itself, lies among these; None for any other."""
+    for folder in ("site-packages", "dist-packages"):
+        _, found, rest = f"{os.sep}{file}".rpartition(f"{os.sep}{folder}{os.sep}")
+        if found:
+            return rest.replace(os.sep, "/")
+    return file[len(STANDARD_LIBRARY) :].replace(os.sep, "/") if file.startswith(STANDARD_LIBRARY) else None
 
 
 @cache

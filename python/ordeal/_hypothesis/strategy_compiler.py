@@ -205,10 +205,11 @@ class Compiler:
         if strategy.is_empty or any(each is strategy for each in self._open) or depth >= MAX_DEPTH:
             raise NotCompilableError
         plain = unwrap(strategy)
-        make = _MAKERS.get(kind_of(plain))
+        kind = kind_of(plain)
+        make = _MAKERS.get(kind)
         if make is None:
             raise NotCompilableError
-        self.is_auditable = self.is_auditable and kind_of(plain) not in _DRAWN_ONCE
+        self.is_auditable = self.is_auditable and kind not in _DRAWN_ONCE
         self.height = max(self.height, depth + 1)
         self._open.append(strategy)
         try:

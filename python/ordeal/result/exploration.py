@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import sysconfig
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
 from ordeal._base.formatting import counted, indented, one_line, percent
+from ordeal._base.imports import library_path
 from ordeal._base.limits import LINE_CHARS_MAX, LISTED_MAX
 from ordeal._base.property_text import explored_properties
 from ordeal._base.python_source import in_double_quotes
@@ -51,8 +50,6 @@ _KIND_NAMES = {
 
 #: Below this probability of something new, a search has seen about all that it can.
 SATURATED = 0.001
-_INSTALLED = ("dist-packages", "site-packages")
-_STANDARD_LIBRARY = sysconfig.get_path("stdlib")
 
 
 class Discovery(msgspec.Struct, frozen=True, kw_only=True):
@@ -164,7 +161,7 @@ class ExplorationResult(msgspec.Struct, frozen=True, kw_only=True, eq=False):
                 "runs": self.total_runs,
             }
             for gap in self.coverage_gaps
-            if installed_path(gap["file"]) is None and not is_watched(gap, self.properties)
+            if library_path(gap["file"]) is None and not is_watched(gap, self.properties)
         ]
 
 
@@ -180,17 +177,6 @@ def is_watched(gap: Mapping[str, Any], properties: Sequence[PropertyResult]) -> 
     return any(
         each.type == "reachable" and each.name.startswith(start) and each.name.endswith(end) for each in properties
     )
-
-
-def installed_path(file: str) -> str | None:
-    """Return where a file of an installed package, or of Python itself, lies among these; None for any other."""
-    for folder in _INSTALLED:
-        _, found, rest = file.rpartition(f"{folder}/")
-        if found:
-            return rest
-    path = Path(file)
-    is_standard = path.is_absolute() and path.is_relative_to(_STANDARD_LIBRARY)
-    return path.relative_to(_STANDARD_LIBRARY).as_posix() if is_standard else None
 
 
 def blind_lines(result: ExplorationResult) -> list[str]:
@@ -213,16 +199,16 @@ def coverage_lines(result: ExplorationResult) -> list[str]:
         lines.append(f"Line coverage: {result.lines_covered}/{result.lines_total} ({share})")
         if sum(map(len, result.missed_lines.values())) <= 2 * LISTED_MAX:
             for file, missed in result.missed_lines.items():
-                shown = installed_path(file) or file
+                shown = library_path(file) or file
                 lines.append(f"Missed: {one_line(f'{shown}:{",".join(line_ranges(missed))}')}")
     gaps = result.coverage_gaps
     if gaps:
         lines.append(f"Not reached in {counted(result.total_runs, 'run')}: {len(gaps)} branch(es) in target modules")
         most = LISTED_MAX // 2  # each takes two lines
         for gap in gaps[:most]:
-            installed = installed_path(gap["file"])
-            lines.append(f"  {one_line(f'{installed or gap["file"]}:{gap["line"]} {gap["code"]}')}")
-            if installed is None and not is_watched(gap, result.properties):
+            library = library_path(gap["file"])
+            lines.append(f"  {one_line(f'{library or gap["file"]}:{gap["line"]} {gap["code"]}')}")
+            if library is None and not is_watched(gap, result.properties):
                 lines.append(f"    add: {one_line(reachable_call(gap), limit=2 * LINE_CHARS_MAX)}")
         if len(gaps) > most:
             lines.append(f"  ... and {len(gaps) - most} more")

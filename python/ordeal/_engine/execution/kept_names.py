@@ -1,4 +1,4 @@
-"""Keeps builtins and names of ``sys`` as they are for the engine, whatever the program under test puts in their place.
+"""Keeps builtins and names of ``sys`` as they are for the engine, also where the program under test replaces them.
 
 A rule may replace or delete a builtin: to test with it, or by mistake. All Python code of the engine, of Hypothesis and
 of the standard library would see it, and what fails there would count as a failure of the program. So the program has

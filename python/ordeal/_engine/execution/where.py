@@ -8,7 +8,6 @@ import inspect
 import linecache
 import os
 import sys
-import sysconfig
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -17,6 +16,7 @@ from typing import Any, override
 
 from ordeal._base import untrusted
 from ordeal._base.formatting import one_line
+from ordeal._base.imports import STANDARD_LIBRARY, library_path
 from ordeal._base.limits import LINE_CHARS_MAX, LISTED_MAX, VALUE_CHARS_MAX
 from ordeal._base.regular_file import real_path
 from ordeal._engine.execution.bucket import turning_lines, user_frames
@@ -27,7 +27,6 @@ from ordeal.errors import DivergenceError
 from ordeal.result.parts import CodeLine, FailurePlace, PlaceKind
 
 _OWN = f"{Path(__file__).parents[2]}{os.sep}"
-_STANDARD_LIBRARY = f"{real_path(sysconfig.get_path('stdlib'))}{os.sep}"
 
 
 class Places:
@@ -83,7 +82,7 @@ class Places:
 
     def _last_beyond(self, frames: Sequence[tuple[CodeType, int]]) -> CodeLine | None:
         """Return the innermost line that is not in the standard library, if there is one."""
-        beyond = [frame for frame in frames if not real_path(frame[0].co_filename).startswith(_STANDARD_LIBRARY)]
+        beyond = [frame for frame in frames if not real_path(frame[0].co_filename).startswith(STANDARD_LIBRARY)]
         installed = [frame for frame in frames if "-packages" in frame[0].co_filename]
         last = (beyond or installed or frames)[-1:]
         return self._line(*last[0]) if last else None
@@ -99,13 +98,7 @@ def shown_path(path: str, folder: str = "") -> str:
     real = real_path(path, folder)
     if real.startswith(folder):
         return real[len(folder) :].replace(os.sep, "/")
-    for mark in ("site-packages", "dist-packages"):
-        _, found, rest = real.rpartition(f"{os.sep}{mark}{os.sep}")
-        if found:
-            return rest.replace(os.sep, "/")
-    if real.startswith(_STANDARD_LIBRARY):
-        return real[len(_STANDARD_LIBRARY) :].replace(os.sep, "/")
-    return path
+    return library_path(real) or path
 
 
 def _code_of(function: Any) -> CodeType | None:

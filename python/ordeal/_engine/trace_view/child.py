@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import os
 import sys
-import sysconfig
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
@@ -15,9 +14,10 @@ from typing import Any
 import msgspec
 
 from ordeal._base.formatting import one_line, safe_lines
+from ordeal._base.imports import library_path
 from ordeal._base.interpreter import send_and_exit, take_request
 from ordeal._base.limits import CHILD_MEMORY_MIB, LINES_MAX, TEXT_CHARS_MAX
-from ordeal._base.regular_file import read_whole, real_path
+from ordeal._base.regular_file import read_whole
 from ordeal._base.trace_file import Trace
 from ordeal._base.untrusted import bounded_call
 from ordeal._engine.coverage.targets import is_within
@@ -35,8 +35,6 @@ from ordeal.errors import OrdealError
 
 #: Lines of source before and after the one that failed.
 CONTEXT_LINES = 3
-_STANDARD_LIBRARY = f"{real_path(sysconfig.get_path('stdlib'))}{os.sep}"
-_INSTALLED = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
 _OWN = f"{Path(__file__).parents[2]}{os.sep}"
 
 
@@ -108,7 +106,7 @@ def _is_target_by(targets: Sequence[str]) -> Callable[[str], bool]:
     @cache
     def is_target(file: str) -> bool:
         if not targets:
-            is_library = file.startswith((_OWN, _STANDARD_LIBRARY)) or any(mark in file for mark in _INSTALLED)
+            is_library = file.startswith(_OWN) or library_path(file) is not None
             return not (is_library or file.startswith("<"))
         modules = [module for name, module in list(sys.modules.items()) if is_within(name, targets)]
         return any(getattr(module, "__file__", None) == file for module in modules)

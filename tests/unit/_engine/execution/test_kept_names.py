@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from ordeal._engine.isolation.child import can_supervise
 from ordeal.explore import Explorer
 
 
@@ -70,7 +69,7 @@ NAMES = [
 ]
 
 
-@pytest.mark.skipif(not can_supervise(), reason="processes are watched on Linux only")
+@pytest.mark.forks
 @pytest.mark.parametrize("for_ever", [False, True])
 @pytest.mark.parametrize(("owner", "name"), NAMES, ids=[name for _, name in NAMES])
 def test_a_program_that_replaces_a_name_has_its_own_failure_alone(owner: Any, name: str, for_ever: bool) -> None:
@@ -82,7 +81,7 @@ def test_a_program_that_replaces_a_name_has_its_own_failure_alone(owner: Any, na
     assert (type(failure.error).__name__, failure.flaky, len(failure.trace.steps)) == ("KeyError", False, 4)
 
 
-@pytest.mark.skipif(not can_supervise(), reason="processes are watched on Linux only")
+@pytest.mark.forks
 def test_a_fork_ends_where_the_program_refuses_to_exit() -> None:
     body = {"owner": os, "name": "_exit", "for_ever": True, "__module__": __name__}
     machine = globals()["Made"] = type("Made", (Hostile,), body)

@@ -29,12 +29,18 @@ def test_lines_are_counted_anew_after_each_take(tmp_path: Path) -> None:
         coverage.stop()
 
 
-def test_counting_anew_restarts_nobody_else(tmp_path: Path) -> None:
-    path = str(tmp_path / "a.py")
+def defined_in(path: str) -> FunctionType:
+    """A function of one line, which follows that of its definition."""
     names: dict[str, object] = {}
     exec(compile("def f(a):\n    return a\n", path, "exec"), names)
     f = names["f"]
     assert isinstance(f, FunctionType)
+    return f
+
+
+def test_counting_anew_restarts_nobody_else(tmp_path: Path) -> None:
+    path = str(tmp_path / "a.py")
+    f = defined_in(path)
     events, seen = sys.monitoring.events, []
     coverage = LineCoverage({path})
     other = next(each for each in (2, 3, 4) if sys.monitoring.get_tool(each) is None)
@@ -61,10 +67,7 @@ def test_counting_anew_restarts_nobody_else(tmp_path: Path) -> None:
 
 def test_a_second_coverage_in_one_process_counts_what_the_first_one_counted(tmp_path: Path) -> None:
     path = str(tmp_path / "a.py")
-    names: dict[str, object] = {}
-    exec(compile("def f(a):\n    return a\n", path, "exec"), names)
-    f = names["f"]
-    assert isinstance(f, FunctionType)
+    f = defined_in(path)
     for _ in range(2):
         coverage = LineCoverage({path})
         coverage.start()

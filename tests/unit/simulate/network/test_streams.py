@@ -166,13 +166,14 @@ def test_a_slow_reader_holds_up_the_writer() -> None:
     assert len(sent) == 20
 
 
-def test_a_connection_that_is_aborted_with_unread_bytes_is_reset_at_the_other_end() -> None:
-    async def rude(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        transport: Any = writer.transport
-        transport.pause_reading()
-        await asyncio.sleep(1)
-        transport.abort()
+async def rude(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    transport: Any = writer.transport
+    transport.pause_reading()
+    await asyncio.sleep(1)
+    transport.abort()
 
+
+def test_a_connection_that_is_aborted_with_unread_bytes_is_reset_at_the_other_end() -> None:
     async def main() -> None:
         await asyncio.start_server(rude, port=80)
         with pytest.raises(ConnectionResetError):
@@ -183,12 +184,6 @@ def test_a_connection_that_is_aborted_with_unread_bytes_is_reset_at_the_other_en
 
 def test_a_reset_that_a_program_has_read_is_no_failure_while_it_keeps_the_connection() -> None:
     kept = []
-
-    async def rude(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        transport: Any = writer.transport
-        transport.pause_reading()
-        await asyncio.sleep(1)
-        transport.abort()
 
     async def main() -> None:
         await asyncio.start_server(rude, port=80)
