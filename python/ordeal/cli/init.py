@@ -49,7 +49,7 @@ def run(flags: InitFlags) -> int:
     file = Path("tests", f"test_ordeal_{snake(answer.name)}.py")
     if flags.on_exists is not None:
         file = place_for("init", file, is_none, flags.on_exists)
-    changes = _changes(package, answer, file, is_new=flags.on_exists != "replace" or not file.exists())
+    changes = _changes(answer, file, is_new=flags.on_exists != "replace" or not file.exists())
     if flags.ci:
         place = WORKFLOW if flags.on_exists is None else place_for("--ci", WORKFLOW, is_none, flags.on_exists)
         changes.append(replace(workflow_change(), path=place, is_new=not place.exists()))
@@ -144,12 +144,12 @@ def _list(
         terminal.say(f"  For another class: `ordeal init {another}`")
 
 
-def _changes(package: FoundPackage, answer: ClassTry, file: Path, *, is_new: bool) -> list[FileChange]:
+def _changes(answer: ClassTry, file: Path, *, is_new: bool) -> list[FileChange]:
     if is_new and file.exists():
         raise ConfigError(f"{file} is already there", hint="name another class, or add `--on-exists number`")
     text = written(answer, str(file))
     changes = [FileChange(file, text, text, is_new=is_new)]
-    settings = settings_change(Path(DEFAULT_PATH), _class_path(file, answer), package.name.partition(".")[0])
+    settings = settings_change(Path(DEFAULT_PATH), _class_path(file, answer), answer.sources)
     ignored = ignore_change(Path(".gitignore"))
     return [*changes, *filter(None, [settings, ignored])]
 

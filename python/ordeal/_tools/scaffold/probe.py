@@ -21,6 +21,7 @@ import time
 import types
 from collections import Counter
 from collections.abc import Callable, Iterator, MappingView, Sequence
+from contextlib import AbstractContextManager, ContextDecorator
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from itertools import islice, product
@@ -34,8 +35,11 @@ from ordeal._tools.scaffold.guard import ABOUT_FILES, WATCH, CallTimeoutError, F
 from ordeal._tools.scaffold.trying import ClassTry, TriedMethod, TriedParameter
 from ordeal._tools.scaffold.values import (
     ANYTHING,
+    CALLBACK,
+    FUNCTION,
     LIST,
     SYMBOLS,
+    CallbackError,
     Candidate,
     Draws,
     NothingGivenError,
@@ -60,6 +64,8 @@ class Parameter:
     keyword: bool
     candidates: list[Candidate]
     is_guessed: bool = False  # its type is unknown
+    is_optional: bool = False  # it may be left out of a call, whatever else is given
+    default: object = None
 
 
 @dataclass(slots=True)
@@ -76,6 +82,7 @@ class Method:
     refused: str = ""
     iterates: bool = False
     endless: bool = False
+    enters: bool = False
     gives_own: bool = True
     gives: set[type] = field(default_factory=set)
     ends: bool = False
@@ -139,6 +146,10 @@ def consumed(result: Any, method: Method) -> Any:
         method.iterates = True
         items = list(islice(result, ITEMS_MAX))  # type: ignore[arg-type]
         method.endless |= len(items) == ITEMS_MAX
+    if isinstance(result, AbstractContextManager) and isinstance(result, ContextDecorator):
+        method.enters = True
+        with result:
+            pass
     return result
 
 
@@ -170,7 +181,7 @@ def said(error: BaseException) -> str:
 def public_place(thing: type, package: str) -> tuple[str, str]:
     """Return the module and name under which a person would import a class."""
     name, module = thing.__qualname__, thing.__module__
-    if module == "builtins":
+    if module == "builtins" or thing is CallbackError:
         return "", name
     for home in (package, *(module.rsplit(".", depth)[0] for depth in range(module.count("."), 0, -1))):
         if getattr(sys.modules.get(home), name, None) is thing:
@@ -185,7 +196,8 @@ def shown(parameters: Sequence[Parameter], choice: Sequence[Candidate]) -> list[
             by_name = True
         else:
             words = candidate.strategy, candidate.type, [*candidate.imports]
-            found.append(TriedParameter(parameter.name, by_name or parameter.keyword, *words))
+            keyword = by_name or parameter.keyword
+            found.append(TriedParameter(parameter.name, keyword, *words, optional=parameter.is_optional))
     return found
 
 
@@ -252,12 +264,16 @@ class _ClassTrial:
             [self._tried(method) for method in self.methods],
             self._protocol(),
             self._listed(self._refusals),
+            list(dict.fromkeys(each.__module__ for each in self._cls.__mro__ if self._is_of_package(each))),
         )
 
     def takes_a_place(self) -> bool:
         """Return True if the constructor takes a path for what its objects keep."""
         parameters = self._parameters(self._cls, skip=0, makes=True) or []
         return any(each.candidates == self._places for each in parameters)
+
+    def _is_of_package(self, kind: type) -> bool:
+        return kind.__module__.partition(".")[0] == self._package
 
     def _is_over(self) -> bool:
         return time.monotonic() > self._deadline
@@ -288,21 +304,27 @@ class _ClassTrial:
                 break
         yield from half
 
-    def _make(self) -> Any:
+    def _make(self, *, leaves_out: bool = False) -> Any:
         parameters, choice = self._constructor
         values = self._draw(choice)
+        if leaves_out:
+            values = self._some_left_out(parameters, values)
         self._note_guesses(parameters, values)
         return bounded(lambda: invoke(self._cls, parameters, values))
 
     def _note_guesses(self, parameters: Sequence[Parameter], values: Sequence[Any]) -> None:
         for parameter, value in zip(parameters, values, strict=True):
-            if value is not LEFT_OUT and (parameter.is_guessed or is_own(type(value))):
+            if value is LEFT_OUT:
+                value = parameter.default
+                if value is not None:
+                    continue
+            if parameter.is_guessed or is_own(type(value)):
                 self._guessed.add(type(value).__name__)
 
     def _fresh(self) -> Any:
         for _ in range(30):
             try:
-                return self._make()
+                return self._make(leaves_out=True)
             except BaseException as error:  # noqa: BLE001 - the next arguments may be better
                 if isinstance(error, Exception) and self._is_answer(error):
                     self._refusals.add(type(error))
@@ -362,6 +384,7 @@ class _ClassTrial:
         except (TypeError, ValueError):
             return None
         hints = hints_of(function)
+        function_name = getattr(function, "__name__", "")
         found: list[Parameter] = []
         skips = False  # arguments after one that is left out are passed by name
         for each in listed:
@@ -378,23 +401,24 @@ class _ClassTrial:
             options = self._options(each, hint, makes=makes)
             if skips and each.kind is each.POSITIONAL_ONLY:
                 options = []
-            elif getattr(function, "__name__", "") in SYMBOLS and not self._places:
+            elif function_name in SYMBOLS and not self._places:
                 options = [self._instances(), *options]
             is_optional = each.default is not each.empty
             if is_optional and (not options or len(found) >= 4):
                 skips = True
                 continue
             by_name = skips or each.kind is each.KEYWORD_ONLY
+            is_syntax = function_name.startswith("__") and function_name not in ("__init__", "__call__")
+            may_lack = OMITTED in options and each.kind is not each.POSITIONAL_ONLY and not is_syntax
             is_guessed = each.annotation is each.empty or (
                 any(option in ANYTHING for option in options) and not known_values(text_of(each.annotation))
             )
-            found.append(Parameter(each.name, by_name, options, is_guessed))
+            found.append(Parameter(each.name, by_name, options, is_guessed, may_lack, each.default))
         return found
 
     def _options(self, parameter: inspect.Parameter, hint: Any, *, makes: bool) -> list[Candidate]:
         """Return what may be given for a parameter; nothing if it is better left out."""
-        name, annotation = parameter.name, ""
-        default = ... if parameter.default is parameter.empty else parameter.default
+        name, annotation, default = parameter.name, "", parameter.default
         if parameter.annotation is not parameter.empty:
             annotation = text_of(parameter.annotation)
         if makes and self._places and is_place(name, annotation):
@@ -412,16 +436,23 @@ class _ClassTrial:
             options = [self._instances(), *options]
         elif is_own(hint) and not special:
             options = []  # nothing but its objects will do, and none could be made
-        if default is ...:
+        if not makes:
+            options = [FUNCTION if each is CALLBACK else each for each in options]
+        if default is parameter.empty:
             return options
+        if default is None:
+            # Calls that leave it out have it. What keeps it as a value is not asked for it otherwise.
+            options = [*dict.fromkeys(each.plain or each for each in options if each.type != "None")]
         is_rare = needs_own(hint) and not takes_own  # few callers pass an argument that has a default
         if is_rare and makes:
-            return [OMITTED, *options, *(each.plain for each in options if each.plain)]
-        if name.startswith("_") or is_rare or all(option.type == "None" for option in options):
+            return [OMITTED, *options]
+        if name.startswith("_") or is_rare:
             return []
         if annotation and not (takes_own or special or known_values(annotation)):
             return []  # the default is better than a guess
-        return [*([OMITTED] if isinstance(default, str) else []), *options[:5], OMITTED]
+        # A word is mostly one of several that the function knows.
+        is_word = isinstance(default, str) and len(default) > 1
+        return [*([OMITTED] if is_word else []), *options[:5], OMITTED]
 
     def _given(self, kind: type) -> list[Any]:
         return [each for each in self._returned if isinstance(each, kind)]
@@ -481,6 +512,10 @@ class _ClassTrial:
     def _draw(self, choice: Sequence[Candidate]) -> list[Any]:
         return [each.draw(self._rng) for each in choice]
 
+    def _some_left_out(self, parameters: Sequence[Parameter], values: Sequence[Any]) -> list[Any]:
+        pairs = zip(parameters, values, strict=True)
+        return [LEFT_OUT if each.is_optional and self._rng.random() < 0.5 else value for each, value in pairs]
+
     def _choose(self, method: Method, make: Callable[[], Any]) -> None:
         """Choose the arguments with which a method passes most often."""
         if method.refused or (method.passed and method.passed >= _DRAWS) or self._is_over():
@@ -511,7 +546,7 @@ class _ClassTrial:
                 best = score
                 method.chosen, method.passed, method.failed = choice, trial.passed, trial.failed
                 method.answers |= trial.answers
-                method.iterates, method.endless = trial.iterates, trial.endless
+                method.iterates, method.endless, method.enters = trial.iterates, trial.endless, trial.enters
                 method.gives_own, method.gives = trial.gives_own, trial.gives
             if trial.passed == _DRAWS + broken or self._is_over():
                 return
@@ -525,6 +560,10 @@ class _ClassTrial:
                 values = self._draw(method.chosen)
             self._note_guesses(method.parameters, values)
             result = bounded(lambda: consumed(call(thing, method, values), method))
+        except CallbackError:
+            method.answers.add(CallbackError)
+            method.passed += count
+            return None
         except BaseException as error:  # noqa: BLE001 - a method may raise anything
             if WATCH.reason or isinstance(error, CallTimeoutError | SystemExit):
                 method.refused = WATCH.reason or ("ends the process" if isinstance(error, SystemExit) else "takes long")
@@ -553,7 +592,7 @@ class _ClassTrial:
             method = self._rng.choice(working)
             self._meet(thing)
             try:
-                values = self._draw(method.chosen)
+                values = self._some_left_out(method.parameters, self._draw(method.chosen))
             except (NothingGivenError, ForbiddenError):
                 continue
             error = self._attempt(thing, method, values=values)
@@ -577,9 +616,12 @@ class _ClassTrial:
 
     def _is_intended(self, error: Exception) -> bool:
         """Return True if an exception is an intended answer, such as one that the class raises itself."""
-        if isinstance(error, TypeError | AttributeError) and self._guessed & set(re.findall(r"'(\w+)'", said(error))):
-            return True  # it names the type of an argument that may be of the wrong kind
-        if type(error).__module__.partition(".")[0] == self._package:
+        if isinstance(error, TypeError | AttributeError):
+            named = self._guessed & set(re.findall(r"'(\w+)'", said(error)))
+            # An attribute of None is rather a mistake.
+            if named - ({"NoneType"} if isinstance(error, AttributeError) else set()):
+                return True  # it names the type of an argument that may be of the wrong kind
+        if isinstance(error, CallbackError) or self._is_of_package(type(error)):
             return True
         last = error.__traceback__
         while last is not None and last.tb_next is not None:
@@ -608,6 +650,7 @@ class _ClassTrial:
             method.gives_own and method.passed > 0,
             method.passed,
             method.ends,
+            method.enters,
             bundle_name(kind) if is_given else "",
         )
 

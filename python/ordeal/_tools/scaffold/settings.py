@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -62,22 +63,23 @@ class FileChange:
     is_new: bool
 
 
-def settings_change(path: Path, class_path: str, module: str) -> FileChange | None:
+def settings_change(path: Path, class_path: str, modules: Sequence[str]) -> FileChange | None:
     """Return the settings with an entry for the class; None if they have one, or no entry can be added at the end."""
     entry = f'[[tests]]\nclass = "{class_path}"\n'
+    targets = f"target_modules = {json.dumps(list(modules))}\n"
     if not path.exists():
         text = (
             "[explorer]\n"
             "# The code under test: its coverage guides the search.\n"
-            f'target_modules = ["{module}"]\n'
+            f"{targets}"
             "# Seconds for each class.\n"
             "max_time = 60\n\n"
             f"{entry}"
         )
         return FileChange(path, text, text, is_new=True)
     before = read_whole(path).decode("utf-8")
-    if _targets_others(before, module):
-        entry += f'target_modules = ["{module}"]\n'
+    if _targets_others(before, modules):
+        entry += targets
     text = f"{before.rstrip()}\n\n{entry}"
     if _classes(before) is None or class_path in (_classes(before) or ()) or _classes(text) is None:
         return None
@@ -89,11 +91,11 @@ def workflow_change() -> FileChange:
     return FileChange(WORKFLOW, _WORKFLOW_TEXT, _WORKFLOW_TEXT, is_new=True)
 
 
-def _targets_others(text: str, module: str) -> bool:
-    """Return True if the settings name target modules for all entries, and this one is not among them."""
+def _targets_others(text: str, modules: Sequence[str]) -> bool:
+    """Return True if the settings name target modules for all entries, and one of these is not among them."""
     try:
         named = tomllib.loads(text).get("explorer", {}).get("target_modules", [])
-        return bool(named) and module not in named
+        return bool(named) and not set(modules) <= set(named)
     except (ValueError, AttributeError, TypeError):
         return False
 

@@ -23,17 +23,23 @@ _MEMORY = "/dev/shm"
 
 
 class TriedParameter(msgspec.Struct, frozen=True):
-    """An argument of a method: the texts of its strategy and its type, and what they import as ``module:Name``."""
+    """An argument of a method: the texts of its strategy and its type, and what they import as ``module:Name``.
+
+    An ``optional`` argument has a default: some calls leave it out.
+    """
 
     name: str
     keyword: bool
     strategy: str
     type: str
     imports: list[str] = []
+    optional: bool = False
 
 
 class TriedMethod(msgspec.Struct, frozen=True):
     """A method that was tried; ``left_out`` says why it cannot be a rule, ``ends`` whether nothing may follow it.
+
+    ``enters`` says that it returns a context manager.
 
     What it returns may be drawn from the bundle ``gives``, if that is not empty.
     """
@@ -48,11 +54,14 @@ class TriedMethod(msgspec.Struct, frozen=True):
     gives_own: bool
     passed: int
     ends: bool
+    enters: bool = False
     gives: str = ""
 
 
 class ClassTry(msgspec.Struct, frozen=True):
     """A class that was tried; ``reason`` says why no object could be made, and is empty if one was.
+
+    ``sources`` are the modules of its package in which it and its bases are defined.
 
     ``methods`` also has the properties, and ``refusals`` the errors by which the constructor refuses some arguments.
 
@@ -68,6 +77,7 @@ class ClassTry(msgspec.Struct, frozen=True):
     methods: list[TriedMethod] = []
     protocol: dict[str, bool] = {}
     refusals: list[str] = []
+    sources: list[str] = []
 
     @property
     def calls(self) -> list[TriedMethod]:

@@ -77,6 +77,7 @@ CONSTANTS = {
     "DICTS": "st.dictionaries(KEYS, VALUES, max_size=6)",
     "RECORDS": "st.dictionaries(NAMES, VALUES, max_size=4)",
     "CALLBACKS": "st.just(callback)",
+    "FUNCTIONS": "st.sampled_from([callback, failing_callback])",
     "AMOUNTS": "st.decimals(-100, 100, places=2)",
     "DAYS": "st.dates(date(2000, 1, 1), date(2030, 1, 1))",
 }
@@ -104,6 +105,15 @@ class Candidate:
 def callback(*_args: object, **_kwargs: object) -> int:
     """Stand in for the functions that calls take."""
     return 1
+
+
+class CallbackError(Exception):
+    """What a function raises that a call takes."""
+
+
+def failing_callback(*_args: object, **_kwargs: object) -> int:
+    """Stand in for the functions that calls take, and fail."""
+    raise CallbackError
 
 
 def _integers(low: int, high: int) -> Sampler:
@@ -137,6 +147,7 @@ RECORD = Candidate(
     "RECORDS", "dict[str, int]", lambda rng: {_names(rng): VALUE.draw(rng) for _ in range(rng.randint(0, 4))}
 )
 CALLBACK = Candidate("CALLBACKS", "Callable[..., int]", lambda _: callback)
+FUNCTION = Candidate("FUNCTIONS", "Callable[..., int]", lambda rng: rng.choice([callback, failing_callback]))
 BOOL = Candidate("st.booleans()", "bool", lambda rng: rng.random() < 0.5)
 FLOAT = Candidate("st.floats(-100, 100)", "float", lambda rng: 200 * rng.random() - 100)
 BYTES = Candidate(
@@ -252,7 +263,7 @@ _BY_NAME: tuple[tuple[frozenset[str], tuple[Candidate, ...]], ...] = (
 
 
 def candidates(name: str, annotation: str, default: object) -> list[Candidate]:
-    """Return what a parameter may take; ``default`` is ``...`` for none, and ``annotation`` empty for none."""
+    """Return what a parameter may take; without an annotation or a default these are empty as for ``inspect``."""
     words = set(name.lower().strip("_*").split("_")) | {name.lower().strip("_*")}
     named = [each for known, several in _BY_NAME if words & known for each in several]
     if words & _FUNCTIONS:
@@ -268,10 +279,10 @@ def candidates(name: str, annotation: str, default: object) -> list[Candidate]:
         found = [*both, *fitting, *typed]
     elif default is None:
         # A parameter that may be None is often a function, or something that few callers pass.
-        return [optional(each) for each in named if each is not CALLBACK]
+        return [each for each in named if each is not CALLBACK]
     else:
-        found = named + ([] if default is ... else list(_BY_TYPE.get(type(default).__name__, ())))
-        found += ANYTHING if default is ... else ()
+        known = ANYTHING if default is inspect.Parameter.empty else _BY_TYPE.get(type(default).__name__, ())
+        found = [*named, *known]
     return list(dict.fromkeys(found))
 
 

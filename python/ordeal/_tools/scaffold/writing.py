@@ -103,11 +103,10 @@ class _Writer:
     # parts
 
     def _docstring(self) -> str:
-        package = self._tried.module.partition(".")[0]
         return (
             f'"""Sequences of calls on {self._tried.module}.{self._class}.\n\n'
             "`ordeal init` wrote this file; it is yours to change.\n\n"
-            f"    ordeal explore    searches, guided by the coverage of {package}\n"
+            "    ordeal explore    searches, guided by the coverage of the modules that ordeal.toml names\n"
             f"    python -m pytest {self._file}    runs a short search, and every failure that was found before\n"
             '"""'
         )
@@ -118,6 +117,7 @@ class _Writer:
         needed["contextlib"] = ["suppress"] if "suppress(" in text else []
         needed["datetime"] = [name for name in ("datetime", "timedelta") if re.search(rf"\b{name}\b(?!s)", text)]
         needed["itertools"] = ["islice"] if "islice(" in text else []
+        needed["typing"] = ["Any"] if "dict[str, Any]" in text else []
         needed["tempfile"] = ["TemporaryDirectory"] if "TemporaryDirectory(" in text else []
         for module, found in needed.items():
             if found:
@@ -151,11 +151,15 @@ class _Writer:
         constants = self._constants()
         if constants:
             parts += ["", "# Few values, so that calls meet again what earlier ones left. Widen them to look further."]
-            parts += [f"{name} = {CONSTANTS[name]}" for name in constants if name != "CALLBACKS"]
-        if "CALLBACKS" in constants:
+            parts += [f"{name} = {CONSTANTS[name]}" for name in constants if name not in ("CALLBACKS", "FUNCTIONS")]
+        if called := [name for name in constants if name in ("CALLBACKS", "FUNCTIONS")]:
             parts += ["", "", "def callback(*_args: object, **_kwargs: object) -> int:"]
             parts += ['    """Stand in for the functions that the calls take."""', "    return 1", "", ""]
-            parts += ["CALLBACKS = st.just(callback)"]
+            if "FUNCTIONS" in called:
+                parts += ["class CallbackError(Exception):", '    """What such a function may raise."""', "", ""]
+                parts += ["def failing_callback(*_args: object, **_kwargs: object) -> int:"]
+                parts += ['    """Fail, as any function may."""', "    raise CallbackError", "", ""]
+            parts += [f"{name} = {CONSTANTS[name]}" for name in called]
         if "OTHERS" in self._uses:
             parameters = self._tried.parameters
             words = [self._class]
@@ -183,7 +187,9 @@ class _Writer:
         parameters = method.parameters
         target = f"self.{self._attribute}"
         call = _expression(target, method)
-        if method.iterates:
+        if method.enters:
+            call = f"with {call}:\n    pass"
+        elif method.iterates:
             call = f"list(islice({call}, {ITEMS_MAX}))" if method.endless else f"list({call})"
         if method.gives_own and self._is_immutable and method.form == "call":
             call = f"{target} = {call}"
@@ -192,7 +198,7 @@ class _Writer:
         answers = sorted(self._exception(each) for each in method.answers)
         target = method.gives if method.gives in self._bundles and method.form == "call" else ""
         call = f"return {call}" if target else call
-        body = [f"with suppress({', '.join(answers)}):", f"    {call}"] if answers else [call]
+        body = [f"with suppress({', '.join(answers)}):", textwrap.indent(call, "    ")] if answers else [call]
         body += ["return multiple()"] * bool(target and answers)
         wanted = f"read_{method.name}" if method.form == "property" else _NAMES.get(method.name, method.name)
         name = free(wanted)
@@ -222,15 +228,19 @@ class _Writer:
         *,
         target: str = "",
     ) -> str:
-        drawn = [f"{_argument(each)}={self._strategy(each)}" for each in parameters]
+        needed = [each for each in parameters if not each.optional]
+        drawn = [f"{_argument(each)}={self._strategy(each)}" for each in needed]
+        typed = [f"{_argument(each)}: {each.type}" for each in needed]
+        if optional := [f'"{each.name}": {self._strategy(each)}' for each in parameters if each.optional]:
+            drawn.append(f"{_options(parameters)}=st.fixed_dictionaries({{}}, optional={{{', '.join(optional)}}})")
+            typed.append(f"{_options(parameters)}: dict[str, Any]")
         drawn = [f"target={target}", *drawn] if target else drawn
         returned = "object" if target else "None"
-        typed = [f"{_argument(each)}: {each.type}" for each in parameters]
         lines = [
             _wrapped(f"@{decorator}(", drawn, ")"),
             _wrapped(f"def {name}(", ["self", *typed], f") -> {returned}:"),
         ]
-        lines += [f"    {each}" for each in body]
+        lines += [textwrap.indent(each, "    ") for each in body]
         return "\n".join(lines)
 
     def _strategy(self, parameter: TriedParameter) -> str:
@@ -282,10 +292,16 @@ def _argument(parameter: TriedParameter) -> str:
     return f"{name}_" if keyword.iskeyword(name) or name in ("self", "target", "targets") else name
 
 
+def _options(parameters: Sequence[TriedParameter]) -> str:
+    """Return what the dict of the arguments is called that a call may leave out."""
+    return "options" if "options" not in map(_argument, parameters) else "options_"
+
+
 def _shown_call(function: str, parameters: Sequence[TriedParameter]) -> str:
-    values = [PLACES.get(each.strategy) or _argument(each) for each in parameters]
-    pairs = zip(parameters, values, strict=True)
-    words = [f"{each.name}={value}" if each.keyword else value for each, value in pairs]
+    needed = [(each, PLACES.get(each.strategy) or _argument(each)) for each in parameters if not each.optional]
+    words = [f"{each.name}={value}" if each.keyword else value for each, value in needed]
+    if len(needed) < len(parameters):
+        words.append(f"**{_options(parameters)}")
     return f"{function}({', '.join(words)})"
 
 

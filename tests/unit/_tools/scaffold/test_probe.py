@@ -205,7 +205,7 @@ def tried(tmp_path_factory: pytest.TempPathFactory) -> dict[str, ClassTry]:
 def test_a_class_is_tried(tried: dict[str, ClassTry]) -> None:
     vault = tried["vault:Vault"]
     assert (vault.module, vault.name, vault.reason) == ("vault", "Vault", "")
-    assert [each.name for each in vault.parameters] == ["size"]
+    assert [each.name for each in vault.parameters] == ["size", "name"]
     assert vault.working == ["put", "take", "names"]
     methods = {each.name: each for each in vault.methods}
     assert "vault:VaultError" in methods["put"].answers
@@ -303,10 +303,10 @@ def test_what_keeps_files_gets_a_folder_of_its_own(tried: dict[str, ClassTry]) -
     ast.parse(text)
     assert "from tempfile import TemporaryDirectory\n" in text
     assert (
-        "    @initialize(limit=st.integers(1, 8))\n"
-        "    def create(self, limit: int) -> None:\n"
+        '    @initialize(options=st.fixed_dictionaries({}, optional={"limit": st.integers(1, 8)}))\n'
+        "    def create(self, options: dict[str, Any]) -> None:\n"
         "        self.folder = TemporaryDirectory()  # for what it keeps in files\n"
-        "        self.notes = Notes(self.folder.name, limit)\n"
+        "        self.notes = Notes(self.folder.name, **options)\n"
     ) in text
     assert '        if hasattr(self, "notes"):\n            self.folder.cleanup()\n' in text
 

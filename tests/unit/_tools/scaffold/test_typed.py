@@ -106,7 +106,7 @@ def test_what_a_call_takes_another_has_returned(account: ClassTry) -> None:
     text = written(account, "tests/test_ordeal_account.py")
     ast.parse(text)
     assert "from ordeal import Bundle, ChaosTest, initialize, invariant, multiple, rule\n" in text
-    assert "from datetime import date\nfrom decimal import Decimal\n\nfrom hypothesis" in text
+    assert "from datetime import date\nfrom decimal import Decimal\nfrom typing import Any\n\nfrom hypothesis" in text
     assert "from typed_bank import Account, Address, Kind, Rule\n" in text
     assert '    rules_ = Bundle("rules_")\n' in text
     assert "    @rule(target=rules_, amount=AMOUNTS, day=st.none() | DAYS)\n" in text
@@ -183,6 +183,63 @@ def test_methods_named_as_something_of_a_machine_are_rules(tmp_path: Path, monke
     sys.modules.pop("odd")
 
 
+DEFAULTS = """
+    from contextlib import contextmanager
+
+
+    class Heap:
+        def __init__(self, items=None, size: int = 9):
+            self.items = dict(items or {})
+            self.hooks = []
+
+        def pop(self, key, default=...):
+            return self.items.pop(key) if default is ... else self.items.pop(key, default)
+
+        def setdefault(self, key, default=None):
+            return self.items.setdefault(key, default)
+
+        def least(self):
+            return min(self.items.values(), default=0)
+
+        def encoded(self, encoding="utf-8") -> bytes:
+            return repr(self.items).encode(encoding)
+
+        def on_end(self, hook):
+            self.hooks.append(hook)
+
+        def end(self):
+            for hook in self.hooks:
+                hook()
+
+        @contextmanager
+        def frozen(self):
+            yield self.items
+"""
+
+
+@pytest.mark.slow
+def test_an_argument_with_a_default_is_given_and_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "heaps.py").write_text(dedent(DEFAULTS), "utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    found = try_classes(["heaps:Heap"], [tmp_path])["heaps:Heap"]
+    text = written(found, "test_heap.py")
+    assert "Left out" not in text
+    methods = {method.name: method for method in found.methods}
+    assert [(each.name, each.optional) for each in methods["pop"].parameters] == [("key", False), ("default", True)]
+    assert methods["encoded"].parameters == [], "a word is one of few that a function knows"
+    assert ":KeyError" in methods["pop"].answers, "without a default it says what is missing"
+    assert ":TypeError" in methods["least"].answers, "None is kept where no value was given"
+    assert '    @rule(key=KEYS, options=st.fixed_dictionaries({}, optional={"default": VALUES}))\n' in text
+    assert "            self.heap.pop(key, **options)\n" in text
+    assert "        with self.heap.frozen():\n            pass\n" in text
+    # A function that is called fails now and then.
+    assert "        with suppress(CallbackError):\n            self.heap.end()\n" in text
+    space: dict[str, Any] = {"__name__": "test_heap"}
+    exec(compile(text, "test_heap.py", "exec"), space)
+    assert not Explorer(space["HeapChaos"], workers=1).run(max_runs=200).failures
+    sys.modules.pop("heaps")
+
+
 def test_what_is_known_by_its_name_is_not_repeated_here() -> None:
     def build(_: type) -> None:
         return None
@@ -233,7 +290,7 @@ def test_a_type_variable_is_what_it_is_bound_to(tmp_path: Path) -> None:
     )
     found = try_classes(["events:Events"], [tmp_path])["events:Events"]
     methods = {method.name: method for method in found.methods}
-    assert [each.strategy for each in methods["on"].parameters] == ["CALLBACKS"]
+    assert [each.strategy for each in methods["on"].parameters] == ["FUNCTIONS"]
     # What a method takes that says nothing about it is a guess, which a later call may not like.
     assert {name for name, method in methods.items() if ":TypeError" in method.answers} == {"keep"}
 
@@ -312,7 +369,13 @@ def test_what_is_guessed_fits_or_its_errors_are_answers(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_constructor_may_refuse_arguments(tmp_path: Path) -> None:
     (tmp_path / "guesses.py").write_text(dedent(GUESSES))
-    found = try_classes(["guesses:Door"], [tmp_path])["guesses:Door"]
+    (tmp_path / "doors").mkdir()
+    (tmp_path / "doors/__init__.py").write_text("")
+    (tmp_path / "doors/base.py").write_text(dedent(GUESSES))
+    (tmp_path / "doors/wide.py").write_text("from doors.base import Door\n\n\nclass Gate(Door): ...\n")
+    tried = try_classes(["guesses:Door", "doors.wide:Gate"], [tmp_path])
+    assert tried["doors.wide:Gate"].sources == ["doors.wide", "doors.base"], "the search is guided by these"
+    found = tried["guesses:Door"]
     assert (
         "        try:\n            self.door = Door(is_open)\n"
         "        except ValueError:\n            reject()  # these arguments make no object\n"
