@@ -180,7 +180,8 @@ class Explorer:
             max_runs: the number of runs after which it ends, whichever comes first.
             steps_per_run: each run draws its length from 1 to this, with the steps that led to its checkpoint.
             shrink: whether to make failing traces minimal.
-            max_shrink_time: seconds that shrinking one failure may take.
+            max_shrink_time: seconds that shrinking one failure may take. Without ``max_runs``, all of them take at most
+                half of ``max_time``.
             confirm_fresh: whether to replay each failure once in a fresh process; one that does not fail there counts
                 as flaky. ``ordeal explore`` does so. It is off here, since that process imports the class again: it
                 knows nothing of what a test or a notebook has prepared. What cannot be imported is left as it is.

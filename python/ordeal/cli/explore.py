@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import math
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -186,10 +187,17 @@ def _header(flags: ExploreFlags, config: OrdealConfig, options: ExplorationOptio
         _native.__version__,
         classes=len(config.tests),
         who=explorers_text(options),
-        time=f"{options.max_time:g} s{' and then shrinking' * options.shrink}",
+        time=f"{options.max_time:g} s{_then(options)}",
         rng_seed=options.seed,
         options=shown,
     )
+
+
+def _then(options: ExplorationOptions) -> str:
+    if not options.shrink:
+        return ""
+    seconds = options.all_shrinking_seconds
+    return " and then shrinking" if seconds == math.inf else f", then up to {seconds:g} s to shrink"
 
 
 def _shown(flags: ExploreFlags, options: ExplorationOptions) -> dict[str, object]:

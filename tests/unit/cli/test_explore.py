@@ -47,7 +47,7 @@ OPTIONS = (
     " coverage=auto outside=fail shrink=true confirm_fresh=true"
 )
 WORKERS = "1 worker" if os.cpu_count() == 1 else f"{os.cpu_count()} workers"
-FIRST = f"ordeal {__version__}: 1 class, {WORKERS}, 60 s and then shrinking, random seed 42\n"
+FIRST = f"ordeal {__version__}: 1 class, {WORKERS}, 60 s, then up to 30 s to shrink, random seed 42\n"
 HEADER = f"{FIRST}Exploring machines:Account...\n"
 CLOSING = "No findings in 1 class, 58,320 runs in 300.0 s, exit code 0\n"
 CLOSING_OF_ONE = "1 finding in 1 class, 58,320 runs in 300.0 s, exit code 1\n"

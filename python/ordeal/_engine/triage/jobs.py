@@ -5,6 +5,7 @@ A job reports each result at once, so that it is known even if its process dies 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
@@ -83,12 +84,13 @@ def triage_finding(
     *,
     shrink: bool,
     seconds: float | None = None,
+    until: float = math.inf,
     shorter: _native.Tape | None = None,
     is_shrunk: bool = False,
     family: Family | None = None,
     is_suspected: bool = False,
 ) -> Job:
-    """Confirm a finding if that is still due, shrink it, and record it, within ``seconds``.
+    """Confirm a finding if that is still due, shrink it, and record it, within ``seconds`` and before ``until``.
 
     Others may have a ``shorter`` tape, which counts only if it always fails here in the same way; if it ``is_shrunk``,
     it is not shrunk again. If the ``family`` is large, the steps of its first finding are tried before shrinking, which
@@ -98,7 +100,8 @@ def triage_finding(
 
     def job(context: JobContext, send: Send) -> None:
         began = monotonic()
-        deadline = began + (context.setup.settings.max_shrink_time if seconds is None else seconds)
+        limit = context.setup.settings.max_shrink_time if seconds is None else seconds
+        deadline = min(began + limit, until)
         tick = _Ticks(finding, send)
         replayer = writer = context.replayer_of(finding)
         # No run may leave anything in this process before the one that is recorded.

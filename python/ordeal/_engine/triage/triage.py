@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from time import monotonic
 from typing import Protocol
 
 import msgspec
@@ -120,6 +122,7 @@ class Triage:
             self._fresh = fresh_interpreter_of(
                 settings.test_class, setup.driver, setup.targets, seconds=settings.max_shrink_time
             )
+        self._until = math.inf  # when shrinking ends
         self.seed_outcomes: list[SeedOutcome] = []
 
     def close(self) -> None:
@@ -189,7 +192,9 @@ class Triage:
         ``others`` may have shrunk a bucket.
         """
         shrink = shrink and self._setup.settings.shrink
-        seconds = self._setup.settings.max_shrink_time
+        all_seconds = self._setup.settings.all_shrinking_seconds
+        seconds = min(self._setup.settings.max_shrink_time, all_seconds)
+        self._until = monotonic() + all_seconds
         waiting = [
             _FindingInTriage(number, each, each.tape, shrink, seconds) for number, each in enumerate(findings, start=1)
         ]
@@ -250,6 +255,7 @@ class Triage:
             is_suspected=self._is_suspected(finding),
             shrink=shrink,
             seconds=each.seconds,
+            until=self._until,
             shorter=each.shorter,
             is_shrunk=each.is_shrunk,
             family=each.family,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterator
+from time import monotonic
 from typing import Any, ClassVar, NoReturn
 
 import pytest
@@ -113,6 +114,12 @@ class TestJudging:
         assert [tick.candidates for tick in ticks] == list(range(1, len(ticks) + 1))
         assert {tick.steps_before for tick in ticks} == {4}
         assert ticks[-1].steps == 2
+
+    def test_nothing_is_shrunk_once_the_time_for_all_failures_is_up(self, setup: ReplaySetup) -> None:
+        finding = finding_for(setup, tape_for(setup.driver, *LONG))
+        last = here(setup, triage_finding(finding, shrink=True, until=monotonic()))[-1]
+        assert isinstance(last, FailureWritten)
+        assert (last.failure.shrunk, len(last.tape)) == (False, 4)
 
     def test_a_failed_check_of_the_shrinker_leaves_it_as_far_as_it_came(
         self, setup: ReplaySetup, run: Run, monkeypatch: pytest.MonkeyPatch

@@ -213,6 +213,17 @@ class TestJudging:
         assert told.sentences == [f"Shrinking of {finding.bucket} stopped after 2.5 s, before its trace was minimal."]
         assert executor.tasks[0].seconds == pytest.approx(3.5)
 
+    def test_all_failures_share_half_of_the_time_of_the_search(self, told: Told) -> None:
+        setup, findings = counter(LONG, max_time=6.0)
+        executor = Scripted(tells(written(setup, findings[0], finished=False)))
+        triage_of(setup, executor, told).confirm_and_shrink(findings, shrink=True)
+        assert [note.partition(" stopped ")[2] for note in told.sentences] == ["after 3 s, before its trace was minimal."]
+        # A search that a number of runs ends gives the same result each time.
+        setup, findings = counter(LONG, max_time=6.0, max_runs=10, max_shrink_time=20.0)
+        executor = Scripted(tells(written(setup, findings[0])))
+        triage_of(setup, executor, told).confirm_and_shrink(findings, shrink=True)
+        assert executor.tasks[0].seconds == pytest.approx(21.0)
+
     def test_a_late_one_is_noted_and_known_by_its_tape(self, told: Told) -> None:
         setup, findings = counter(LONG, max_shrink_time=1.0)
         (failure,) = triage_of(setup, Scripted(tells(ending=JobEnd.LATE)), told).confirm_and_shrink(
