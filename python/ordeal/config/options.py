@@ -93,7 +93,10 @@ class SearchConfig(Table):
         (), MODULES, "none", flag="-t, --target MODULE", help="Module to measure coverage of; repeatable"
     )
     max_time: float = option(
-        60.0, SECONDS_ABOVE_0, flag="--max-time SECONDS", help="Stop after this long; shrinking takes up to half of it again"
+        60.0,
+        SECONDS_ABOVE_0,
+        flag="--max-time SECONDS",
+        help="Stop after this long; shrinking takes up to half of it again",
     )
     max_runs: int | None = option(None, RUNS, "no limit", flag="--max-runs N", help="Stop after N runs")
     patience: int = option(

@@ -65,7 +65,7 @@ class Parameter:
     candidates: list[Candidate]
     is_guessed: bool = False  # its type is unknown
     is_optional: bool = False  # it may be left out of a call, whatever else is given
-    default: object = None
+    lacks_value: bool = False  # a call without it has None, which the object may keep
 
 
 @dataclass(slots=True)
@@ -165,7 +165,7 @@ def text_of(annotation: Any) -> str:
         return annotation
     if isinstance(annotation, type):
         return annotation.__qualname__
-    return str(annotation).replace("typing.", "").replace("collections.abc.", "")
+    return str(annotation).replace("typing.", "").replace("collections.abc.", "").replace("~", "")
 
 
 def said(error: BaseException) -> str:
@@ -253,8 +253,9 @@ class _ClassTrial:
             return ClassTry(reason, WATCH.reason in ABOUT_FILES)
         self._constructor, self._refusals, self.methods = chosen
         # What a method answers rarely, the first run would report.
-        for _ in range(max(12, 2 * len(self.methods))):
-            self._sequence()
+        kept = [one for each in self.methods for one in each.parameters if one.is_optional and one.lacks_value]
+        for number in range(max(12, 2 * len(self.methods), 4 * len(kept))):
+            self._sequence(kept[number % len(kept)] if kept else None)
         return ClassTry(
             "",
             any(method.refused in ABOUT_FILES for method in self.methods),
@@ -264,13 +265,19 @@ class _ClassTrial:
             [self._tried(method) for method in self.methods],
             self._protocol(),
             self._listed(self._refusals),
-            list(dict.fromkeys(each.__module__ for each in self._cls.__mro__ if self._is_of_package(each))),
+            self._sources(),
         )
 
     def takes_a_place(self) -> bool:
         """Return True if the constructor takes a path for what its objects keep."""
         parameters = self._parameters(self._cls, skip=0, makes=True) or []
         return any(each.candidates == self._places for each in parameters)
+
+    def _sources(self) -> list[str]:
+        """Return the modules of the class and its bases; the package if one is compiled, so that nothing watches it."""
+        found = list(dict.fromkeys(each.__module__ for each in self._cls.__mro__ if self._is_of_package(each)))
+        files = [getattr(sys.modules.get(each), "__file__", None) or "" for each in found]
+        return found if all(file.endswith(".py") for file in files) else [self._package]
 
     def _is_of_package(self, kind: type) -> bool:
         return kind.__module__.partition(".")[0] == self._package
@@ -314,11 +321,7 @@ class _ClassTrial:
 
     def _note_guesses(self, parameters: Sequence[Parameter], values: Sequence[Any]) -> None:
         for parameter, value in zip(parameters, values, strict=True):
-            if value is LEFT_OUT:
-                value = parameter.default
-                if value is not None:
-                    continue
-            if parameter.is_guessed or is_own(type(value)):
+            if value is not LEFT_OUT and (parameter.is_guessed or is_own(type(value))):
                 self._guessed.add(type(value).__name__)
 
     def _fresh(self) -> Any:
@@ -340,10 +343,13 @@ class _ClassTrial:
         self._meet(thing)
         return thing
 
-    def _used(self) -> Any:
-        """Return an object on which some methods have been called."""
+    def _working(self) -> list[Method]:
+        return [method for method in self.methods if method.passed and not (method.refused or method.ends)]
+
+    def _used(self, methods: Sequence[Method] | None = None) -> Any:
+        """Return an object on which some of the methods have been called."""
         thing = self._fresh()
-        working = [method for method in self.methods if method.passed and not (method.refused or method.ends)]
+        working = self._working() if methods is None else methods
         for _ in range(20 if working else 0):
             if not self._is_over():
                 self._attempt(thing, self._rng.choice(working), count=False)
@@ -413,7 +419,8 @@ class _ClassTrial:
             is_guessed = each.annotation is each.empty or (
                 any(option in ANYTHING for option in options) and not known_values(text_of(each.annotation))
             )
-            found.append(Parameter(each.name, by_name, options, is_guessed, may_lack, each.default))
+            lacks_value = each.default is None and not makes
+            found.append(Parameter(each.name, by_name, options, is_guessed, may_lack, lacks_value))
         return found
 
     def _options(self, parameter: inspect.Parameter, hint: Any, *, makes: bool) -> list[Candidate]:
@@ -512,9 +519,13 @@ class _ClassTrial:
     def _draw(self, choice: Sequence[Candidate]) -> list[Any]:
         return [each.draw(self._rng) for each in choice]
 
-    def _some_left_out(self, parameters: Sequence[Parameter], values: Sequence[Any]) -> list[Any]:
-        pairs = zip(parameters, values, strict=True)
-        return [LEFT_OUT if each.is_optional and self._rng.random() < 0.5 else value for each, value in pairs]
+    def _some_left_out(
+        self, parameters: Sequence[Parameter], values: Sequence[Any], kept: Parameter | None = None
+    ) -> list[Any]:
+        """Return the values without some that a call may do without; of those that are None then, ``kept`` alone."""
+        may_lack = [each.is_optional and (not each.lacks_value or each is kept) for each in parameters]
+        pairs = zip(may_lack, values, strict=True)
+        return [LEFT_OUT if may and self._rng.random() < 0.5 else value for may, value in pairs]
 
     def _choose(self, method: Method, make: Callable[[], Any]) -> None:
         """Choose the arguments with which a method passes most often."""
@@ -578,8 +589,11 @@ class _ClassTrial:
             self._returned.append(result)
         return None
 
-    def _sequence(self) -> None:
-        """Call methods in a random order, and note which errors may be answers and which mistakes."""
+    def _sequence(self, kept: Parameter | None) -> None:
+        """Call methods in a random order, and note which errors may be answers and which mistakes.
+
+        Calls without ``kept`` may leave None in the object. If others cannot bear that, it is always given.
+        """
         useful = [method for method in self.methods if not (method.refused or method.ends)]
         working = [method for method in useful if method.passed or method.failed]
         try:
@@ -592,10 +606,18 @@ class _ClassTrial:
             method = self._rng.choice(working)
             self._meet(thing)
             try:
-                values = self._some_left_out(method.parameters, self._draw(method.chosen))
+                values = self._some_left_out(method.parameters, self._draw(method.chosen), kept)
             except (NothingGivenError, ForbiddenError):
                 continue
             error = self._attempt(thing, method, values=values)
+            if (
+                isinstance(error, TypeError | AttributeError)
+                and kept
+                and kept.is_optional
+                and "NoneType" in said(error)
+            ):
+                kept.is_optional = False
+                return
             if isinstance(error, Exception):
                 if self._is_intended(error) or self._is_of_arguments(error, method, values):
                     method.answers.add(type(error))
@@ -616,11 +638,8 @@ class _ClassTrial:
 
     def _is_intended(self, error: Exception) -> bool:
         """Return True if an exception is an intended answer, such as one that the class raises itself."""
-        if isinstance(error, TypeError | AttributeError):
-            named = self._guessed & set(re.findall(r"'(\w+)'", said(error)))
-            # An attribute of None is rather a mistake.
-            if named - ({"NoneType"} if isinstance(error, AttributeError) else set()):
-                return True  # it names the type of an argument that may be of the wrong kind
+        if isinstance(error, TypeError | AttributeError) and self._guessed & set(re.findall(r"'(\w+)'", said(error))):
+            return True  # it names the type of an argument that may be of the wrong kind
         if isinstance(error, CallbackError) or self._is_of_package(type(error)):
             return True
         last = error.__traceback__
@@ -687,6 +706,8 @@ class _ClassTrial:
             "repr": lambda thing: isinstance(repr(thing), str),
         }
         fresh, used = ([make() for _ in range(10)] for make in (self._fresh, self._used))
+        # What one method breaks by itself is not meant to hold. What several break together may be a bug.
+        fresh += [self._used([method]) for method in self._working()]
         found = {}
         for name, claim in claims.items():
             try:
