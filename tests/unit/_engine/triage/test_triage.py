@@ -217,7 +217,8 @@ class TestJudging:
         setup, findings = counter(LONG, max_time=6.0)
         executor = Scripted(tells(written(setup, findings[0], finished=False)))
         triage_of(setup, executor, told).confirm_and_shrink(findings, shrink=True)
-        assert [note.partition(" stopped ")[2] for note in told.sentences] == ["after 3 s, before its trace was minimal."]
+        (sentence,) = told.sentences
+        assert sentence.endswith(" stopped after 3 s, before its trace was minimal.")
         # A search that a number of runs ends gives the same result each time.
         setup, findings = counter(LONG, max_time=6.0, max_runs=10, max_shrink_time=20.0)
         executor = Scripted(tells(written(setup, findings[0])))
