@@ -29,6 +29,7 @@ from ordeal._engine.isolation.child import Limits
 from ordeal._engine.properties.history import PROPERTIES_PATH, add_reached
 from ordeal._engine.runs.writer import RunWriter
 from ordeal._engine.seed_corpus.corpus import SeedCorpus, load_seed
+from ordeal._engine.triage.triage import shrinking_seconds
 from ordeal._hypothesis.internals import skip_types
 from ordeal._report.exploration import (
     closing_line,
@@ -196,7 +197,7 @@ def _header(flags: ExploreFlags, config: OrdealConfig, options: ExplorationOptio
 def _then(options: ExplorationOptions) -> str:
     if not options.shrink:
         return ""
-    seconds = options.all_shrinking_seconds
+    seconds = shrinking_seconds(options)
     return " and then shrinking" if seconds == math.inf else f", then up to {seconds:g} s to shrink"
 
 

@@ -6,7 +6,6 @@ the search is a field of ``SearchConfig`` or of ``Tuning``. Code that acts on an
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -254,23 +253,9 @@ class ShrinkOptions(Table):
     shrink: bool = option(True, SWITCH, "shrink", flag="--no-shrink", help="Do not shrink failures", sets=False)
     max_shrink_time: float = option(30.0, SECONDS_FROM_0)
 
-    @property
-    def all_shrinking_seconds(self) -> float:
-        """How long shrinking all failures may take."""
-        return math.inf
-
-
-#: To start a process, to run a trace again, and to write it down takes about a second.
-_SHRINKING_SECONDS_MIN = 2.0
-
 
 class ExplorationOptions(ExplorerConfig, ShrinkOptions, FleetConfig):
     """All options of an exploration: those of ``[explorer]`` and ``[fleet]``, and those that no settings file holds."""
-
-    @property
-    def all_shrinking_seconds(self) -> float:
-        """How long shrinking all failures may take: half as long as the search, unless a number of runs ends it."""
-        return max(_SHRINKING_SECONDS_MIN, self.max_time / 2) if self.max_runs is None else math.inf
 
     record_traces: Traces = option(False, TRACES)
     isolate: bool = option(

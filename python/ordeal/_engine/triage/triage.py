@@ -48,11 +48,19 @@ from ordeal._engine.triage.messages import (
 from ordeal._engine.triage.seeds import ClassSeeds, save_again, seed_outcome
 from ordeal._engine.triage.setup import ReplaySetup
 from ordeal._engine.triage.siblings import Family, families, joined
+from ordeal.config.options import ExplorationOptions, ShrinkOptions
 from ordeal.errors import OrdealError
 from ordeal.result import Failure, NoteKind, SeedOutcome, SeedStatus
 
 #: Time limit besides shrinking: to start a process, run a trace a few times, and record it.
 SLACK_SECONDS = 1.0
+
+
+def shrinking_seconds(options: ShrinkOptions) -> float:
+    """Return how long shrinking all failures may take: half as long as a search that its time limit ends."""
+    if isinstance(options, ExplorationOptions) and options.max_runs is None:
+        return max(2 * SLACK_SECONDS, options.max_time / 2)
+    return math.inf
 
 
 class Others(Protocol):
@@ -192,7 +200,7 @@ class Triage:
         ``others`` may have shrunk a bucket.
         """
         shrink = shrink and self._setup.settings.shrink
-        all_seconds = self._setup.settings.all_shrinking_seconds
+        all_seconds = shrinking_seconds(self._setup.settings)
         seconds = min(self._setup.settings.max_shrink_time, all_seconds)
         self._until = monotonic() + all_seconds
         waiting = [
