@@ -11,7 +11,6 @@ import sys
 from collections import Counter
 from collections.abc import Container, Sequence
 from contextlib import nullcontext, suppress
-from itertools import batched
 from typing import Annotated, Any
 
 import msgspec
@@ -32,6 +31,7 @@ from ordeal._engine.isolation.working_folder import present_folder
 from ordeal._engine.replay.loading import load_for_replay
 from ordeal._engine.replay.rerun import ReplayStatus
 from ordeal._engine.triage.findings import Finding
+from ordeal._native import monotonic
 from ordeal.errors import OrdealError
 from ordeal.result import Failure
 
@@ -61,6 +61,15 @@ class FreshReplay(msgspec.Struct, frozen=True):
 
     status: ReplayStatus | None
     reason: str = ""
+
+
+#: Why there may be no result.
+NO_ANSWER = "it ended without an answer"
+GIVEN_UP = FreshReplay(None, "others before it took too long")
+
+
+def _too_long(seconds: float) -> str:
+    return f"it took longer than {seconds:g} s"
 
 
 class _ReplayAnswer(msgspec.Struct):
@@ -98,12 +107,16 @@ class FreshInterpreter:
         The process is forked for each trace; without fork() each gets a separate process. In those whose numbers are
         in ``hung``, a rule has taken its full limit before, and need not take all of it again.
         """
+        requests = [(trace, number in hung) for number, trace in enumerate(traces)]
+        if can_supervise():
+            return self._replay(requests, GRACE_SECONDS + len(traces) * self._seconds)
         replays: list[FreshReplay] = []
-        for batch in batched(enumerate(traces), max(1, len(traces)) if can_supervise() else 1):
-            replays += self._replay([(trace, number in hung) for number, trace in batch])
+        for request in requests:
+            is_over = [replay.reason for replay in replays].count(_too_long(self._seconds)) >= TRIES_MAX
+            replays += [GIVEN_UP] if is_over else self._replay([request], self._seconds)
         return replays
 
-    def _replay(self, traces: Sequence[tuple[Trace, bool]]) -> list[FreshReplay]:
+    def _replay(self, traces: Sequence[tuple[Trace, bool]], seconds: float) -> list[FreshReplay]:
         settings = {
             "arguments": self._arguments,
             "target_modules": self._target_modules,
@@ -117,12 +130,14 @@ class FreshInterpreter:
         options = ["-O"] * sys.flags.optimize + ["-B"] * bool(sys.dont_write_bytecode)
         options += ["-X", "dev"] * sys.flags.dev_mode + [f"-W{option}" for option in sys.warnoptions]
         command = [sys.executable or "", *options, *_START, *self._path]
+        deadline = monotonic() + seconds
         try:
             process = start(command, pipes=["stdin", "stdout"], folder=self._folder, environment=self._environment)
-            output, _ = finish(process, request, seconds=GRACE_SECONDS + len(traces) * self._seconds)
+            output, _ = finish(process, request, seconds=seconds)
         except (OSError, ValueError) as error:
             return [FreshReplay(None, f"it cannot be started ({one_line(str(error))})")] * len(traces)
-        answers = [FreshReplay(None, "it ended without an answer")] * len(traces)
+        is_late = monotonic() >= deadline
+        answers = [FreshReplay(None, _too_long(self._seconds) if is_late else NO_ANSWER)] * len(traces)
         for line in output.splitlines():
             # Everything else in that stream is skipped.
             with suppress(ValueError, RecursionError, LookupError):
@@ -177,9 +192,6 @@ def confirm_fresh(
 # In the new process, which replays each trace in a fork
 
 
-GIVEN_UP = {"reason": "others before it took too long"}
-
-
 class ReplaySettings(msgspec.Struct, frozen=True):
     """What all replays share: see ``FreshInterpreter``. ``parent`` is the id of the requesting process."""
 
@@ -207,7 +219,7 @@ def main(path: Sequence[str]) -> None:
     _native.die_with(settings.parent, group=True)
     hanging = 0
     for number, line in enumerate(requests):
-        answer = GIVEN_UP
+        answer = {"reason": GIVEN_UP.reason}
         if hanging < TRIES_MAX:
             answer, is_late = _replay_apart(line, settings)
             hanging += is_late
@@ -221,8 +233,8 @@ def _replay_apart(line: bytes, settings: ReplaySettings) -> tuple[dict[str, str]
         return _replay(line, settings), False
     called = call_in_fork(lambda: json.dumps(_replay(line, settings)), settings.seconds, Limits())
     if called.is_late:
-        return {"reason": f"it took longer than {settings.seconds:g} s"}, True
-    return json.loads(str(called.answer)) if called.answer else {"reason": "it ended without an answer"}, False
+        return {"reason": _too_long(settings.seconds)}, True
+    return json.loads(str(called.answer)) if called.answer else {"reason": NO_ANSWER}, False
 
 
 def _replay(line: bytes, settings: ReplaySettings) -> dict[str, str]:
