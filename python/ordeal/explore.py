@@ -241,24 +241,24 @@ class Explorer:
         self._driver.limits.begin_search(settings.max_time, settings.max_runs)
         workers = options.workers or usable_cpus()
         if options.store is not None and not can_supervise():
-            raise ConfigError("a store needs worker processes, which this system cannot run")
-        is_here = (workers == 1 and not options.isolate and options.store is None) or not can_supervise()
-        threads = [] if is_here else program_threads()
-        why_here = ""
-        if threads:
-            found = f"{threads_text(threads)} of the program would not live on in a forked process"
+            raise ConfigError("a store needs processes, which are forked on Linux only", hint="use Linux 5.3 or newer")
+        is_here = workers == 1 and not options.isolate and options.store is None
+        why_here = hint = ""
+        if not is_here and not can_supervise():
+            why_here, hint = "processes are forked on Linux only", "use Linux 5.3 or newer"
+        elif not is_here and (threads := program_threads()):
+            why_here = f"{threads_text(threads)} of the program would not live on in a forked process"
             hint = "start threads when a machine is made, and end them in its teardown()"
             if options.store is not None:
-                raise MachineError(f"a store needs processes, and {found}", hint=hint)
-            why_here = (
-                f"Explored in this process, with one worker and no protection from what rules do: {found}. To explore "
-                f"in separate processes, {hint}."
-            )
-        if is_here or threads:
+                raise MachineError(f"a store needs processes, and {why_here}", hint=hint)
+        if is_here or why_here:
             with self._alone(), limited_memory(options.max_memory):
                 exploration = Exploration(settings, self._driver, self.targets)
                 if why_here:
-                    exploration.note(why_here)
+                    exploration.note(
+                        f"Explored in this process, with one worker and no protection from what rules do: {why_here}. "
+                        f"To explore in separate processes, {hint}."
+                    )
                 return exploration.run()
         from ordeal._engine.parallel.supervisor import explore_in_processes
         from ordeal._engine.parallel.sync import Sharing

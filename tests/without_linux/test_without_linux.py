@@ -38,6 +38,8 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
 def test_one_process_finds_and_replays(elsewhere: Project) -> None:
     found = elsewhere.new_python("-m", "ordeal", "explore", "counted:Counter", "-w", "2", "--max-runs", "50")
     assert found.returncode == 1, found.stderr
+    note = "Explored in this process, with one worker and no protection from what rules do: processes are forked on"
+    assert note in " ".join(found.stdout.split())
     replay = found.stdout.partition("Replay: ordeal replay ")[2].split()[0]
     assert elsewhere.new_python("-m", "ordeal", "replay", replay).returncode == 1
 

@@ -39,7 +39,7 @@ def reproduce(trace: Trace) -> Reproduction:
     if trace.failure is None:
         return Reproduction(reason="the trace does not fail")
     if not can_supervise():
-        return Reproduction(reason="this system cannot fork")
+        return Reproduction(reason="its calls are tried in processes that are forked on Linux only")
     request: dict[str, Any] = {
         "trace": trace.to_request(),
         "module": trace.test_class.partition(":")[0],
