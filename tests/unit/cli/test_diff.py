@@ -12,6 +12,7 @@ import pytest
 
 from ordeal._base.trace_file import Trace
 from ordeal.explore import Explorer
+from ordeal.result import ExplorationResult
 
 from .conftest import Run
 
@@ -52,14 +53,15 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(folder))
         machines = importlib.import_module("parted_machine")
-        results = [
-            Explorer(machines.Parted, seed=1).run(max_runs=300),
-            Explorer(machines.Leaving, workers=1, isolate=True).run(max_runs=3),
-        ]
-    for failure in (each for result in results for each in result.failures):
+        save(Explorer(machines.Parted, seed=1).run(max_runs=300), folder)
+    replace(Trace.load(folder / "KeyError.json"), test_class="parted_machine:Leaving").save(folder / "other.json")
+    return folder
+
+
+def save(result: ExplorationResult, folder: Path) -> None:
+    for failure in result.failures:
         assert failure.trace is not None
         failure.trace.save(folder / f"{type(failure.error).__name__}.json")
-    return folder
 
 
 @pytest.fixture(autouse=True)
@@ -94,7 +96,10 @@ def test_a_failure_is_equal_to_itself_and_both_errors_of_two_are_in_the_json(run
     assert [" in halve" in said["tracebacks"][0], "in add" in said["tracebacks"][1]] == [True, True]
 
 
-def test_what_ends_its_process_is_compared_without_running_it(run: Run) -> None:
+@pytest.mark.supervised
+def test_what_ends_its_process_is_compared_without_running_it(run: Run, found: Path) -> None:
+    machine = importlib.import_module("parted_machine").Leaving
+    save(Explorer(machine, workers=1, isolate=True).run(max_runs=3), found)
     code, out, _ = run("diff", "ProcessExitError.json", "ProcessExitError.json")
     assert code == 0
     assert "Both end with ProcessExitError" in out
@@ -112,10 +117,7 @@ def test_a_function_that_only_the_file_names_is_not_called(run: Run) -> None:
 @pytest.mark.parametrize(
     ("names", "said"),
     [
-        (
-            ("KeyError.json", "ProcessExitError.json"),
-            "error: the first is a run of `parted_machine:Parted`, and the second of",
-        ),
+        (("KeyError.json", "other.json"), "error: the first is a run of `parted_machine:Parted`, and the second of"),
         (("KeyError.json", "no.json"), "error: cannot read trace no.json: "),
         (("KeyError.json", "parted_machine.py"), "error: "),
         (("KeyError.json",), "error: missing argument"),
