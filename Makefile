@@ -31,7 +31,7 @@
 #   make test-ray      the fleets on Ray with two of its older versions
 #   make test-hypothesis  the tests of what depends on Hypothesis' inside, with its older versions
 #   make test-pythons  all Python tests with each other version of Python that is here
-#   make test-portable all Python tests without what Linux alone has
+#   make test-portable all Python tests without what Linux alone has, and at the end what is left out and why
 #   make durations     run the Python tests and note which are slow, for the order of the next run
 #   make clean         remove what the above made, .venv included
 
@@ -331,6 +331,6 @@ test-pythons:
 	  fi; \
 	done
 
-# What needs Linux skips itself where os.pidfd_open is missing.
+# What needs Linux stands in tests/without_linux/left_out.py.
 test-portable:
 	@PYTHONPATH=$(CURDIR)/tests/without_linux $(MAKE) test-python TESTS=tests

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import settings
 from tests.warm_python import SAY_WHERE, VARIABLE, count_commands, warm_interpreter, warm_python
+from tests.without_linux.left_out import reason_for
 
 from ordeal._engine.isolation.child import can_supervise
 from ordeal._hypothesis.randoms import give_own_generator
@@ -35,11 +36,11 @@ def _one_core() -> Iterator[None]:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave out what needs forks where none can be supervised."""
+    """Leave out what the list names, where there is no Linux."""
     if not can_supervise():
         for item in items:
-            if item.get_closest_marker("forks"):
-                item.add_marker(pytest.mark.skip(reason="forks are supervised on Linux only"))
+            if reason := reason_for(item.nodeid, [mark.name for mark in item.iter_markers()]):
+                item.add_marker(pytest.mark.skip(reason=reason))
 
 
 def pytest_collection_finish() -> None:

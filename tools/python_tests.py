@@ -68,7 +68,7 @@ class Ended:
     said: str
     counts: Counter[str] = field(default_factory=Counter)
     seconds: dict[str, float] = field(default_factory=dict)
-    skipped: list[str] = field(default_factory=list)
+    skipped: list[tuple[str, str]] = field(default_factory=list)
     cpu_of_tests: dict[str, float] = field(default_factory=dict)
     cpu_seconds: float = 0.0
     failed: list[str] = field(default_factory=list)
@@ -153,7 +153,9 @@ class Noted:
             "seconds": self._seconds,
             "cpu_seconds": self._cpu_seconds,
             "command_seconds": command_seconds(),
-            "skipped": [f"{report.nodeid}: {report.longrepr[2]}" for report in stats.get("skipped", ())],
+            "skipped": [
+                (report.nodeid, report.longrepr[2].removeprefix("Skipped: ")) for report in stats.get("skipped", ())
+            ],
             "failed": sorted({report.nodeid for kind in ("failed", "error") for report in stats.get(kind, ())}),
         }
         self._path.write_text(json.dumps(document), "utf-8")
@@ -242,6 +244,16 @@ def import_what_all_need() -> None:
     gc.freeze()
 
 
+def left_out(skipped: list[tuple[str, str]]) -> Iterator[str]:
+    """Say why tests were skipped, and below each reason how many tests of which files."""
+    files_by_reason: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for test, reason in skipped:
+        files_by_reason[reason][test.partition("::")[0]] += 1
+    for reason, files in sorted(files_by_reason.items()):
+        yield f"SKIPPED {files.total()}: {reason}"
+        yield from (f"  {count:4} of {file}" for file, count in sorted(files.items()))
+
+
 def shown(ended: Ended, done: int, total: int) -> None:
     """Print the line of a part with the CPU time that it took, and all that it said if it failed."""
     if not ended.fine:
@@ -272,7 +284,7 @@ def run_all(parts: list[Part], options: list[str], own: argparse.Namespace) -> i
     counts: Counter[str] = Counter()
     seconds: dict[str, float] = {}
     cpu_of_tests: dict[str, float] = {}
-    skipped: list[str] = []
+    skipped: list[tuple[str, str]] = []
     failed: list[Ended] = []
     with tempfile.TemporaryDirectory(prefix="parts-") as folder:
         for done, ended in enumerate(Runner(Path(folder), options, own.jobs).run(parts), 1):
@@ -284,7 +296,7 @@ def run_all(parts: list[Part], options: list[str], own: argparse.Namespace) -> i
             if not ended.fine:
                 failed.append(ended)
         unsteady = unsteady_tests(failed, Path(folder), options)
-    for line in [*(f"SKIPPED {each}" for each in sorted(skipped)), *(f"FAILED {each.part.name}" for each in failed)]:
+    for line in [*left_out(skipped), *(f"FAILED {each.part.name}" for each in failed)]:
         print(line)
     for test in unsteady:
         print(f"note: UNSTEADY {test}: it failed beside other tests, and passed when it ran again alone")

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from ordeal._engine.isolation.child import can_supervise
-
 from . import copies, interpreters, objects
 from .base import PROGRAMS, Program
 from .runs import commanded, explored
 
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(not can_supervise(), reason="processes are watched on Linux only")]
+pytestmark = [pytest.mark.slow, pytest.mark.supervised]
 
 #: One of each kind, which together take no more than some seconds.
 SHORT = {

@@ -15,14 +15,11 @@ from pathlib import Path
 import pytest
 from tests.unit.samples.mutations import mutated
 
-from ordeal._engine.isolation.child import can_supervise
-
 from .damaged import KINDS, Ending, Kind, broken, file_of, project, run
 
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.forks,
-    pytest.mark.skipif(not can_supervise(), reason="processes are watched on Linux only"),
 ]
 
 FILES = int(os.environ.get("ORDEAL_DAMAGED_FILES", "76"))

@@ -12,9 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from ordeal._engine.isolation.child import can_supervise
-
-pytestmark = pytest.mark.skipif(not can_supervise(), reason="searches are supervised on Linux only")
+pytestmark = pytest.mark.supervised
 
 MACHINE = """
 from ordeal import ChaosTest, rule

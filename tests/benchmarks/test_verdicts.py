@@ -14,6 +14,7 @@ def test_each_behaviour_has_its_verdict(name: str, is_chaos: bool) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.supervised
 @pytest.mark.parametrize("name", ENDING)
 def test_so_has_what_ends_or_hangs_its_process(name: str) -> None:
     assert verdicts.differences(Plan([("pass", 1, "rule"), (name, 2, "rule")], is_chaos=True, shrink=False)) == []

@@ -42,5 +42,8 @@ for _module, _names in _MISSING:
     for _name in _names:
         if hasattr(_module, _name):
             delattr(_module, _name)
+# It asks for what is gone; without that, it would never have been another function.
+if hasattr(os, "process_cpu_count"):
+    os.process_cpu_count = os.cpu_count  # type: ignore[assignment]
 _loaded, ExtensionFileLoader.exec_module = ExtensionFileLoader.exec_module, _exec_module  # type: ignore[assignment, method-assign]
 sys.addaudithook(_no_proc)

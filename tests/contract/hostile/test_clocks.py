@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from ordeal._engine.isolation.child import can_supervise
 from ordeal.explore import Explorer
 from ordeal.result import ExplorationResult
 from ordeal.trace import ReplayStatus, rerun
@@ -46,7 +45,7 @@ def test_a_search_under_a_frozen_clock_ends_in_time(machine: type[Replacing]) ->
     assert result.duration_seconds >= 0.2
 
 
-@pytest.mark.skipif(not can_supervise(), reason="processes are watched on Linux only")
+@pytest.mark.supervised
 @pytest.mark.parametrize("machine", FOR_EVER, ids=lambda machine: machine.__name__)
 def test_in_a_worker_that_stays_so(machine: type[Replacing], tmp_path: Path) -> None:
     began = time.monotonic()

@@ -17,12 +17,10 @@ from typing import Any
 
 import pytest
 
-from ordeal._engine.isolation.child import can_supervise
-
 from ..projects import CLI_TIME_LIMIT_S, Project, environment
 from .runs import MARK, processes_left
 
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(not can_supervise(), reason="processes are watched on Linux only")]
+pytestmark = [pytest.mark.slow, pytest.mark.supervised]
 
 #: What takes seconds by nature, beside another signal of its kind that is sent each time.
 LONG = pytest.mark.nightly

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule
 
 from ordeal._base.outside import NOTE
-from ordeal._engine.isolation.child import can_supervise
 from ordeal.explore import Explorer
 from ordeal.result import Failure
 
@@ -33,7 +32,7 @@ from .runs import (
     explored,
 )
 
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(not can_supervise(), reason="processes are watched on Linux only")]
+pytestmark = [pytest.mark.slow, pytest.mark.supervised]
 
 #: What an error says that the search has made itself.
 MESSAGES = {

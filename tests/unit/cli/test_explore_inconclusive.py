@@ -116,6 +116,7 @@ class Machine(ChaosTest):
 
 
 @pytest.mark.slow
+@pytest.mark.supervised
 def test_workers_that_never_end_a_run(run: Run) -> None:
     write(STUBBORN, max_time=1.2, workers=2, rule_timeout=0)
     code, out, err = run("explore")

@@ -106,6 +106,7 @@ def outcomes(call: Any) -> Counter[str]:
     return Counter(each.outcome for each in fail_each(call))
 
 
+@pytest.mark.supervised
 def test_each_allocation_fails_once_and_its_outcome_is_named() -> None:
     found = fail_each(lambda: parse(NUMBERS))
     assert [each.number for each in found] == list(range(1, len(found) + 1))
@@ -116,6 +117,7 @@ def test_each_allocation_fails_once_and_its_outcome_is_named() -> None:
     assert outcomes(lambda: half_done(NUMBERS))["broken"] >= 30
 
 
+@pytest.mark.supervised
 def test_a_call_that_ends_its_process_is_an_outcome() -> None:
     def call() -> object:
         try:

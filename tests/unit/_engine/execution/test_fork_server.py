@@ -17,7 +17,6 @@ from ordeal._engine.execution.fork_messages import ForkedRunResult, Seen
 from ordeal._engine.execution.fork_server import ForkedRunListener, ForkServer
 from ordeal._engine.execution.machine import make_driver
 from ordeal._engine.isolation.channel import ChannelError
-from ordeal._engine.isolation.child import can_supervise
 from ordeal._engine.search.run_loop import make_session
 
 from ...samples.traced import Counter
@@ -25,7 +24,7 @@ from ...samples.triaged import settings_for
 
 pytestmark = [
     pytest.mark.usefixtures("own_threads_alone"),
-    pytest.mark.skipif(not can_supervise(), reason="states are held on Linux only"),
+    pytest.mark.supervised,
 ]
 
 

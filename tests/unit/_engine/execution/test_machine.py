@@ -26,7 +26,7 @@ from ordeal._engine.execution.machine import (
     returns_nothing,
     source_digest,
 )
-from ordeal._engine.isolation.child import Limits, can_supervise
+from ordeal._engine.isolation.child import Limits
 from ordeal.errors import MachineError, OrdealError
 from ordeal.explore import Explorer
 from ordeal.faults import LambdaFault
@@ -236,7 +236,6 @@ def test_a_function_that_a_path_names_ends_nothing() -> None:
 
 
 @pytest.mark.forks
-@pytest.mark.skipif(not can_supervise(), reason="processes are watched on Linux only")
 def test_a_function_is_called_in_another_process_first() -> None:
     def ending() -> RuleBasedStateMachine:
         os._exit(0)

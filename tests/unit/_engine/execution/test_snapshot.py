@@ -254,7 +254,12 @@ class Copied(RuleBasedStateMachine):
     ("cls", "isolate", "why"),
     [
         (Handling, False, "its state cannot be copied (it has set a handler of a signal)"),
-        (Copied, True, "a failure from a copy (ProcessExitError(5) at act) did not happen from a fresh machine"),
+        pytest.param(
+            Copied,
+            True,
+            "a failure from a copy (ProcessExitError(5) at act) did not happen from a fresh machine",
+            marks=pytest.mark.supervised,
+        ),
     ],
 )
 def test_what_only_a_copy_does_is_no_failure_and_ends_copying(

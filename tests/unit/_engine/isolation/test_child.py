@@ -24,14 +24,10 @@ from ordeal._engine.isolation.child import (
     ChildExit,
     Limits,
     call_in_fork,
-    can_supervise,
     wait_for,
 )
 
-pytestmark = [
-    pytest.mark.forks,
-    pytest.mark.skipif(not can_supervise(), reason="processes are watched on Linux only"),
-]
+pytestmark = pytest.mark.forks
 
 SECONDS = 300.0
 MEBIBYTE = 1 << 20

@@ -191,6 +191,7 @@ def test_no_temporary_folder_of_the_run_is_named() -> None:
     assert tempfile.gettempdir() not in text
 
 
+@pytest.mark.forks
 def test_what_the_test_writes_into_its_folder_is_written_again() -> None:
     text = plain(trace_of("Writes"))
     assert "\nfolder_1 = mkdtemp()\n" in text

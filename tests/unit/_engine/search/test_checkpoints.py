@@ -19,7 +19,6 @@ from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, consumes, initialize, invariant, multiple, precondition, rule
 
 from ordeal import ChaosTest, _native
-from ordeal._engine.isolation.child import can_supervise
 from ordeal._engine.search.checkpoints import FORK_SERVERS_MAX
 from ordeal.assertions import always_lt, sometimes
 from ordeal.explore import ExplorationResult, Explorer, Tuning
@@ -29,8 +28,6 @@ from ...samples.explored import KINDS, children, explore
 from ...samples.machines import switches
 
 pytestmark = pytest.mark.usefixtures("own_threads_alone")
-
-forks = pytest.mark.skipif(not can_supervise(), reason="states are held on Linux only")
 
 
 @pytest.fixture
@@ -114,7 +111,7 @@ def facts(result: ExplorationResult) -> dict[str, Any]:
     }
 
 
-@forks
+@pytest.mark.supervised
 @pytest.mark.parametrize("swarm", [pytest.param(False, marks=pytest.mark.nightly), True])
 def test_each_kind_explores_the_same(depot: str, swarm: bool) -> None:
     results = {
@@ -234,7 +231,7 @@ class Worker(ChaosTest):
         super().teardown()
 
 
-@forks
+@pytest.mark.supervised
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("coverage", "swarm", "runs"),
@@ -257,7 +254,7 @@ def test_each_kind_explores_the_same_at_each_level(works: str, coverage: str, sw
     assert results["fork"] == results["copy"]
 
 
-@forks
+@pytest.mark.supervised
 def test_no_process_stays(depot: str) -> None:
     before = children()
     seen: list[int] = []
@@ -291,7 +288,7 @@ class Locked(ChaosTest):
         assert self.count < 60
 
 
-@forks
+@pytest.mark.supervised
 def test_the_clock_decides_nothing_where_the_number_of_runs_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(time, "perf_counter", itertools.count(0, 1_000).__next__)
     assert explore(Locked, "auto", max_runs=60).snapshot_kind == "replay"
@@ -302,7 +299,7 @@ def test_what_cannot_be_copied_runs_again() -> None:
     assert result.snapshot_kind == "replay"
 
 
-@forks
+@pytest.mark.supervised
 def test_what_cannot_be_copied_and_is_expensive_to_run_again_is_held(monkeypatch: pytest.MonkeyPatch) -> None:
     def is_expensive(_policy: _native.RunPolicy, *, runs: int, **_: object) -> bool:
         return runs > _native.RunPolicy.WARM_UP_RUNS
@@ -372,7 +369,7 @@ class Ledger(ChaosTest):
         super().teardown()
 
 
-@forks
+@pytest.mark.supervised
 def test_a_fork_is_refused_where_it_would_share_a_database() -> None:
     result = explore(Ledger, "fork", max_runs=20)
     assert (result.snapshot_kind, result.failures) == ("replay", [])
@@ -417,7 +414,7 @@ class BranchedReopened(Reopened):
         pass
 
 
-@forks
+@pytest.mark.supervised
 @pytest.mark.parametrize("machine", [CheckedReopened, BranchedReopened])
 def test_forks_that_share_what_is_outside_are_noticed(machine: type[ChaosTest]) -> None:
     result = explore(machine, "fork", max_runs=60)

@@ -16,13 +16,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import rule
 
 from ordeal import ChaosTest
-from ordeal._engine.isolation.child import can_supervise
 
 from ...samples.explored import KINDS, children, explore
 
 pytestmark = pytest.mark.usefixtures("own_threads_alone")
-
-forks = pytest.mark.skipif(not can_supervise(), reason="states are held on Linux only")
 
 
 class Crashing(ChaosTest):
@@ -51,7 +48,7 @@ class Crashing(ChaosTest):
 explores_in = 0
 
 
-@forks
+@pytest.mark.supervised
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("end", "bucket"),
@@ -96,7 +93,7 @@ class Forking(ChaosTest):
         return 1 + self.count
 
 
-@forks
+@pytest.mark.supervised
 def test_a_fork_that_comes_back_in_a_held_state_has_no_say(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys.modules[__name__], "explores_in", os.getpid())
     before = children()
@@ -122,7 +119,7 @@ class Deadly(ChaosTest):
             type(self).end()
 
 
-@forks
+@pytest.mark.supervised
 @pytest.mark.parametrize(
     ("end", "said"),
     [
@@ -177,7 +174,7 @@ class Slow(ChaosTest):
             sleep_long()
 
 
-@forks
+@pytest.mark.supervised
 def test_a_rule_of_a_held_state_has_its_time_limit(sleepers: Path) -> None:
     result = explore(Slow, "fork", max_runs=12)
     assert list(sleepers.iterdir()) == []
@@ -198,7 +195,7 @@ class Interrupting(ChaosTest):
             sleep_long()
 
 
-@forks
+@pytest.mark.supervised
 def test_ctrl_c_ends_a_run_of_a_held_state(sleepers: Path) -> None:
     before = children()
     result = explore(Interrupting, "fork")
@@ -225,7 +222,7 @@ def test_what_ends_an_exploration_ends_it_from_a_held_state_too() -> None:
     assert failures["fork"] == failures["copy"] == failures["replay"]
 
 
-@forks
+@pytest.mark.supervised
 def test_what_is_printed_is_printed_once(capfd: pytest.CaptureFixture[str]) -> None:
     made = itertools.count()
 

@@ -12,7 +12,6 @@ import pytest
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from ordeal import ChaosTest
-from ordeal._engine.isolation.child import can_supervise
 from ordeal.explore import Explorer
 
 pytestmark = pytest.mark.usefixtures("own_threads_alone")
@@ -71,7 +70,7 @@ def test_the_shortest_run_that_failed_is_the_one_that_is_shrunk(workers: int) ->
             assert TwoWays.steps_seen == {2, 3}
 
 
-@pytest.mark.skipif(not can_supervise(), reason="workers are forked on Linux only")
+@pytest.mark.supervised
 def test_the_shortest_run_that_ended_its_process_is_the_one_that_is_shrunk() -> None:
     (failure,) = Explorer(TwoWaysToExit, seed=0, workers=2).run(max_runs=20).failures
     assert failure.step == 2
@@ -139,7 +138,7 @@ class WaitsUninterruptibly(Dear):
         threading.Event().wait(20)
 
 
-@pytest.mark.skipif(not can_supervise(), reason="workers are forked on Linux only")
+@pytest.mark.supervised
 @pytest.mark.parametrize(
     ("machine", "max_time"), [(Waits, 1.5), (Ends, 1.5), pytest.param(WaitsUninterruptibly, 6, marks=pytest.mark.slow)]
 )
@@ -170,7 +169,7 @@ class HangsInItsInvariant(ChaosTest):
         locals()[f"act_{number}"] = rule()(lambda _self: None)
 
 
-@pytest.mark.skipif(not can_supervise(), reason="workers are forked on Linux only")
+@pytest.mark.supervised
 @pytest.mark.parametrize("workers", [1, 2])
 def test_an_invariant_that_hangs_leaves_a_short_search_its_time(workers: int) -> None:
     result = Explorer(HangsInItsInvariant, workers=workers, seed=0).run(max_time=6)

@@ -364,7 +364,7 @@ def test_a_hang_that_is_known_need_not_take_its_full_limit_again_unless_runs_end
     assert failure.count <= result.total_runs
 
 
-@pytest.mark.skipif(not can_supervise(), reason="workers are forked on Linux only")
+@pytest.mark.supervised
 def test_a_worker_that_ends_in_a_step_has_no_run_to_go_on_with_and_the_search_goes_on() -> None:
     class Ending(RuleBasedStateMachine):
         @rule(fails=st.integers(0, 8))
@@ -467,7 +467,7 @@ class Leaking(RuleBasedStateMachine):
             raise KeyError("too many are open")
 
 
-@pytest.mark.skipif(not can_supervise(), reason="workers need Linux")
+@pytest.mark.supervised
 @pytest.mark.parametrize("seed", range(4))
 def test_a_new_failure_that_ends_its_run_says_nothing_against_copies(seed: int) -> None:
     result = Explorer(Leaking, target_modules=[__name__], seed=seed, workers=1, isolate=True).run(

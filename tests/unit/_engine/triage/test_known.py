@@ -10,7 +10,6 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from ordeal._engine.isolation.child import can_supervise
 from ordeal._engine.parallel.store_client import namespace_of
 from ordeal._report.exploration import exploration_report, json_report
 from ordeal.explore import Explorer
@@ -18,7 +17,6 @@ from ordeal.result import ExplorationResult
 from ordeal.store import Outgoing, open_store
 
 pytestmark = pytest.mark.usefixtures("own_threads_alone")
-linux_only = pytest.mark.skipif(not can_supervise(), reason="workers need Linux")
 
 
 class Shop(RuleBasedStateMachine):
@@ -109,7 +107,7 @@ def test_a_resumed_exploration_drops_what_has_become_known(tmp_path: Path) -> No
     assert [known.entry for known in result.known] == ["cannot pay"]
 
 
-@linux_only
+@pytest.mark.supervised
 def test_several_workers_leave_out_what_is_known_and_count_it_together() -> None:
     first, again = (explored("cannot pay", "amount none", workers=2, isolate=True) for _ in range(2))
     assert messages(first) == {"amount single", "sold out"}
@@ -119,7 +117,7 @@ def test_several_workers_leave_out_what_is_known_and_count_it_together() -> None
     assert all(1 < count <= 60 for _, _, count in facts[0])
 
 
-@linux_only
+@pytest.mark.supervised
 def test_a_store_gets_nothing_of_what_is_known_here_and_hides_nothing_from_others(tmp_path: Path) -> None:
     url = f"dir://{tmp_path}/store"
     knows = explored("cannot pay", store=url, isolate=True)

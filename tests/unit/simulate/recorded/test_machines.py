@@ -76,6 +76,17 @@ def test_a_packed_failure_has_its_record(trace: Trace, capsys: pytest.CaptureFix
     assert [each.name for each in Path("other").iterdir() if each.suffix == ".jsonl"] == []
 
 
+@pytest.mark.forks
+def test_plain_python_of_a_packed_failure_is_tried_with_the_record_in_its_archive(
+    trace: Trace, capsys: pytest.CaptureFixture[str]
+) -> None:
+    trace.save("trace.json")
+    assert main(["pack", "trace.json", "-o", "bug.zip"]) == 0
+    Path("counted.jsonl").write_text("another one, of the project that it is opened in")
+    assert main(["replay", "bug.zip", "--plain", "-"]) == 1
+    assert "No plain Python: what the test compares" in capsys.readouterr().err, "it got as far as the assertion"
+
+
 def test_a_packed_failure_is_replayed_from_the_record_in_its_archive(
     trace: Trace, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -86,8 +97,6 @@ def test_a_packed_failure_is_replayed_from_the_record_in_its_archive(
     assert main(["replay", "bug.zip"]) == 1
     assert "12 = len(" in capsys.readouterr().err
     # So do the commands that have another process run it.
-    assert main(["replay", "bug.zip", "--plain", "-"]) == 1
-    assert "No plain Python: what the test compares" in capsys.readouterr().err, "it got as far as the assertion"
     assert main(["view", "bug.zip", "-o", "page.html", "--no-browser"]) == 0
     assert "12 = len(" in Path("page.html").read_text()
     assert "did not fail when it was recorded" not in Path("page.html").read_text()
