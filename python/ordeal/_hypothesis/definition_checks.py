@@ -277,6 +277,8 @@ def hint_for_definition(error: BaseException) -> str:
         if kind == "type":
             strategy = f"write a strategy, such as `{name}=st.integers()`"
             return f"{strategy}, or import `rule` from `ordeal.stateful`, which takes types"
+        if uncalled := re.match(r"<function (\w+) at ", found[2]):
+            return f"write a strategy, such as `{name}=st.{uncalled[1]}()`, with parentheses"
         return f"write a strategy, such as `{name}=st.just(...)`"
     if isinstance(error, InvalidArgument) and (found := _NO_BUNDLE.match(str(error))):
         return f"write `{found[2]} = Bundle({found[1]})` in the class, and `target={found[2]}` without quotes"

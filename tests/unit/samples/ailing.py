@@ -80,6 +80,17 @@ class Raises(ChaosTest):
         self.no_such_attribute  # type: ignore[attr-defined]
 
 
+class LacksReturn(ChaosTest):
+    made: Bundle[Any] = Bundle("made")
+
+    @rule(target=made)
+    def make(self) -> None:
+        len("one")
+
+    @rule(one=made)
+    def use(self, one: Any) -> None: ...
+
+
 class Rejects(Clean):
     @rule(x=st.integers(0, 10**9))
     def exact(self, x: int) -> None:

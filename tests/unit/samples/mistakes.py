@@ -74,6 +74,12 @@ MISTAKES = [
         in_python=False,
     ),
     Mistake(
+        "strategy_without_call",
+        "@rule(amount=st.integers)\ndef pay(self, amount):\n    ledger.append(amount)",
+        "such as `amount=st.integers()`, with parentheses",
+        in_python=False,
+    ),
+    Mistake(
         "async_invariant",
         f"{_PAY}\n@invariant()\nasync def solvent(self):\n    assert False",
         "write `def solvent(self):`",

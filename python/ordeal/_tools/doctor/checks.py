@@ -105,6 +105,8 @@ def _rules(rules: Sequence[Mapping[str, Any]], runs: int) -> Iterator[Advice]:
         return
     for rule in rules:
         name = f"rule `{one_line(rule['name'])}`"
+        if rule["lacks_return"]:
+            yield Advice("rules", "warning", f"{name} fills a bundle with None", "return what the bundle is to hold")
         if not rule["starts"]:
             never = [each for each in rule["preconditions"] if each["starts"] and not each["true"]]
             source = f": its precondition was never true: `{one_line(never[0]['source'])}`" if never else ""

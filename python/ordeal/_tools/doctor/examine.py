@@ -26,7 +26,7 @@ from ordeal._base.property_text import json_properties
 from ordeal._base.untrusted import bounded_call
 from ordeal._engine.coverage.targets import compiled_modules
 from ordeal._engine.execution.class_path import load_class, trust
-from ordeal._engine.execution.machine import make_driver
+from ordeal._engine.execution.machine import make_driver, returns_nothing
 from ordeal._engine.execution.recorder import PLAIN
 from ordeal._engine.trace_view.values import SEQUENCES, SETS, StateParts, StateReader
 from ordeal._hypothesis.machines import MachineDefinition
@@ -52,6 +52,7 @@ class Uses:
     swallowed: Counter[str] = field(default_factory=Counter)
     states: set[int] = field(default_factory=set)
     opaque: bool = False
+    lacks_return: bool = False
     source: str = ""
     pending: str = ""
     seconds: float = 0.0
@@ -95,6 +96,7 @@ def counted(definition: MachineDefinition) -> Iterator[Counts]:
         if code is None or str(getattr(rule.function, "__module__", "")).partition(".")[0] == "ordeal":
             continue
         known[code] = counts.rules[code] = Uses(rule.name)
+        known[code].lacks_return = bool(rule.targets) and returns_nothing(rule.function)
         counts.preconditions[rule.name] = []
         for precondition in rule.preconditions:
             own = _code_of(precondition)
@@ -248,6 +250,7 @@ def _uses(uses: Uses) -> dict[str, Any]:
         "raised": dict(uses.raised),
         "swallowed": dict(uses.swallowed),
         "states": len(uses.states),
+        "lacks_return": uses.lacks_return,
         "opaque": uses.opaque,
         "seconds": uses.seconds,
         "processor": uses.processor,

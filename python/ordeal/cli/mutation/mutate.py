@@ -261,7 +261,7 @@ def _write(given: MutateOptions, sources: Sequence[Source], judgement: Judgement
     if judgement.machines:
         if any(each.word == "survived" for each in judgement.verdicts):
             words = shlex.join([*given.paths, *([] if given.config == DEFAULT_PATH else ["-c", given.config])])
-            terminal.write(one_line(f"a test that notices one of them: ordeal mutate kill ID {words}".rstrip()) + "\n")
+            terminal.write(one_line(f"to write a test that notices one: ordeal mutate kill ID {words}".rstrip()) + "\n")
         return
     chosen = ["--operators", given.operator_words] if given.operator_words else ["--preset", given.preset]
     flags = [*given.paths, *chosen, *(f"--tests={each}" for each in given.tests)]

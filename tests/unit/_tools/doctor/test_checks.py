@@ -35,6 +35,7 @@ def test_a_clean_machine_is_told_nothing(name: str) -> None:
             "rule `overflow` never ran in 60 runs: its precondition was never true: `@prec",
         ),
         ("NoBundle", "rules", "rule `redeem` never ran in 60 runs"),
+        ("LacksReturn", "rules", "rule `make` fills a bundle with None"),
         ("Raises", "rules", "rule `wrong` always raises: AttributeError in all of "),
         ("Rejects", "rules", "rule `exact`: `assume` rejects 100% of its "),
         ("UncalledFault", "faults", "the target of timeout(unit.samples.ailing.look_up, 30.0s) was never called while"),

@@ -278,7 +278,7 @@ def answering(say: Say) -> Iterator[None]:
     except Refused as refused:
         say({"refused": [str(refused)]})
     except OrdealError as error:
-        say({"refused": [str(error), *([error.hint] if error.hint else [])]})
+        say({"refused": [error.message, *([error.hint] if error.hint else [])]})
     except Exception as error:  # noqa: BLE001 - the caller must learn why it gets no answer
         say({"refused": [f"the judge ended with {type(error).__name__}: {error}"[:300]]})
 

@@ -10,10 +10,11 @@ import pytest
 from tests.unit._tools.mutation.machines import till
 
 from ordeal._tools.mutation.machines.evidence import MachineOptions, Order
-from ordeal._tools.mutation.machines.judge_process import Judge
+from ordeal._tools.mutation.machines.judge_process import Judge, answering
 from ordeal._tools.mutation.mutants import Mutant
 from ordeal._tools.mutation.own_process import Refused
 from ordeal._tools.mutation.source import Source
+from ordeal.errors import MachineError
 
 
 def test_a_machine_whose_functions_may_raise_unnoticed_is_refused(
@@ -42,3 +43,10 @@ class _NoSwap:
 
     def undo(self) -> None:
         """Nothing was changed."""
+
+
+def test_an_error_is_reported_with_its_hint_once() -> None:
+    said: list[object] = []
+    with answering(said.append):
+        raise MachineError("importing `test_shop` raised ImportError", hint="install it")
+    assert said == [{"refused": ["importing `test_shop` raised ImportError", "install it"]}]
