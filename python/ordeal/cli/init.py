@@ -27,7 +27,7 @@ from ordeal._tools.scaffold.packages import (
 )
 from ordeal._tools.scaffold.settings import WORKFLOW, FileChange, ignore_change, settings_change, workflow_change
 from ordeal._tools.scaffold.trying import ClassTry, explore, try_classes
-from ordeal._tools.scaffold.writing import machine_name, snake, written
+from ordeal._tools.scaffold.writing import machine_name, snake, with_answers, written
 from ordeal.cli import terminal
 from ordeal.cli.own_files import is_none, place_for
 from ordeal.config.flags import InitFlags
@@ -68,19 +68,31 @@ def run(flags: InitFlags) -> int:
         terminal.say(f"{'Wrote' if change.is_new else 'Added to'} {change.path}{_told(change, answer)}")
     class_path = _class_path(file, answer)
     terminal.say(f"Running it for {flags.seconds:g} s ...")
-    document = explore(class_path, flags.seconds, folder, [package.root])
-    if isinstance(document, str) or not document.get("results"):
-        raise MachineError(
-            f"the machine did not run: {one_line(document if isinstance(document, str) else 'no result')}",
-            hint=f"`ordeal explore {class_path}` shows more",
-        )
-    (result,) = document["results"]
+    result = _explored(class_path, flags.seconds, folder, package)
+    learnt = with_answers(answer, result["failures"])
+    if learnt != answer:
+        for each in filter(lambda each: each["seed_path"], result["failures"]):
+            Path(each["seed_path"]).unlink(missing_ok=True)
+        file.write_text(written(learnt, str(file)), encoding="utf-8", errors="surrogateescape")
+        terminal.say(f"Running it again: {file} now expects what calls refused on purpose ...")
+        result = _explored(class_path, flags.seconds, folder, package)
     if flags.json:
         lines = _lines_of(result, chosen)
         terminal.write(json.dumps({"class": chosen.path, "test": class_path, "lines": lines, "result": result}) + "\n")
     for text in _outcome(result, chosen, package, file):
         terminal.say(text)
     return 0
+
+
+def _explored(class_path: str, seconds: float, folder: Path, package: FoundPackage) -> dict[str, Any]:
+    document = explore(class_path, seconds, folder, [package.root])
+    if isinstance(document, str) or not document.get("results"):
+        raise MachineError(
+            f"the machine did not run: {one_line(document if isinstance(document, str) else 'no result')}",
+            hint=f"`ordeal explore {class_path}` shows more",
+        )
+    (result,) = document["results"]
+    return dict(result)
 
 
 def _classes(target: str | None, name: str | None, folder: Path) -> tuple[FoundPackage, list[FoundClass]]:

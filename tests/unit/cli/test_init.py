@@ -32,6 +32,31 @@ CART = """
 """
 
 
+REFUSES = """
+    def refuse():
+        raise RuntimeError("enough")
+
+
+    class Cart:
+        def __init__(self):
+            self.count = 0
+
+        def add(self) -> None:
+            self.count += 1
+            if self.count > 24:
+                refuse()
+
+        def clear(self) -> None:
+            self.count = 0
+
+        def total(self) -> int:
+            return self.count
+
+        def names(self) -> list[str]:
+            return []
+"""
+
+
 @pytest.fixture(autouse=True)
 def _project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
@@ -61,6 +86,18 @@ def test_a_package_gets_a_machine_that_has_run(run: Run) -> None:
     code, _, err = run("init")
     assert code == 2
     assert "error: tests/test_ordeal_cart.py is already there" in err
+
+
+@pytest.mark.slow
+def test_what_calls_refuse_on_purpose_is_no_finding(run: Run) -> None:
+    """A refusal that only a long sequence meets: the trial of the class does not see it."""
+    Path("src/shop/__init__.py").write_text(dedent(REFUSES))
+    code, out, err = run("init", "--seconds", "1", "--json")
+    assert code == 0, err
+    assert "Running it again: tests/test_ordeal_cart.py now expects what calls refused on purpose" in err
+    assert json.loads(out)["result"]["failures"] == []
+    assert "        with suppress(RuntimeError):\n" in Path("tests/test_ordeal_cart.py").read_text()
+    assert not list(Path(".ordeal/seeds").rglob("*.json"))
 
 
 @pytest.mark.slow

@@ -30,15 +30,18 @@ from typing import Any, TypeVar
 import msgspec
 
 from ordeal._base.interpreter import send_and_exit, take_request
-from ordeal._base.limits import ITEMS_MAX, LINES_MAX, LISTED_MAX
+from ordeal._base.limits import ITEMS_MAX, LISTED_MAX
 from ordeal._tools.scaffold.guard import ABOUT_FILES, WATCH, CallTimeoutError, ForbiddenError, bounded, limit_process
-from ordeal._tools.scaffold.trying import ClassTry, TriedMethod, TriedParameter
+from ordeal._tools.scaffold.trying import NO_ROOM, ClassTry, TriedMethod, TriedParameter
 from ordeal._tools.scaffold.values import (
     ANYTHING,
     CALLBACK,
     FUNCTION,
     LIST,
+    POSITIVE,
+    SIZE,
     SYMBOLS,
+    VALUE,
     CallbackError,
     Candidate,
     Draws,
@@ -363,7 +366,10 @@ class _ClassTrial:
         known = dict.fromkeys(name for base in own for name in vars(base))
         names = [name for name in known if not name.startswith("_") or name in _ITEMS or name in SYMBOLS]
         ending = next((name for name in _ENDS if name in names), "") if _BEGINS.isdisjoint(names) else ""
-        for name in names[:LINES_MAX]:
+        # What computes a value comes last: it can be left out best.
+        names.sort(key=lambda name: is_read(inspect.getattr_static(self._cls, name)))
+        yield from (Method(name, "call", [], refused=NO_ROOM) for name in names[ITEMS_MAX:])
+        for name in names[:ITEMS_MAX]:
             found = inspect.getattr_static(self._cls, name)
             if is_read(found):
                 yield Method(name, "property", [])
@@ -445,6 +451,9 @@ class _ClassTrial:
             options = []  # nothing but its objects will do, and none could be made
         if not makes:
             options = [FUNCTION if each is CALLBACK else each for each in options]
+        # Objects are made with sizes and limits more often than with numbers below zero.
+        if makes and VALUE in options and not self._building:
+            options = [*dict.fromkeys([POSITIVE, SIZE, *options])]
         if default is parameter.empty:
             return options
         if default is None:
@@ -500,7 +509,8 @@ class _ClassTrial:
                 return bounded(lambda: invoke(kind, parameters, values))
 
             try:
-                for _ in range(_DRAWS):
+                # A draw that fails would end a run.
+                for _ in range(10 * _DRAWS):
                     made(self._rng)
             except BaseException:  # noqa: BLE001 - whatever a constructor raises
                 continue
@@ -699,10 +709,11 @@ class _ClassTrial:
         """Return which claims that many objects fulfil hold for new ones of this class."""
         # With items alone it may never end: items may be made of any key.
         iterates_anew = "__next__" not in dir(self._cls) and hasattr(self._cls, "__iter__")
+        asks = iterates_anew and hasattr(self._cls, "__contains__")  # what only looks at each item says nothing
         claims: dict[str, Callable[[Any], Any]] = {
             "len": lambda thing: len(thing) >= 0,
             "counts": lambda thing: iterates_anew and len(thing) == len(list(islice(iter(thing), ITEMS_MAX))),
-            "contains": lambda thing: iterates_anew and all(each in thing for each in islice(iter(thing), ITEMS_MAX)),
+            "contains": lambda thing: asks and all(each in thing for each in islice(iter(thing), ITEMS_MAX)),
             "repr": lambda thing: isinstance(repr(thing), str),
         }
         fresh, used = ([make() for _ in range(10)] for make in (self._fresh, self._used))

@@ -13,8 +13,10 @@ from typing import Any
 import msgspec
 
 from ordeal._base.interpreter import answer_of, run_module
-from ordeal._base.limits import GRACE_SECONDS
+from ordeal._base.limits import GRACE_SECONDS, ITEMS_MAX
 
+#: Why a method beyond the most that a file has is left out.
+NO_ROOM = f"there is room for {ITEMS_MAX} methods"
 #: The trial of all classes together, beyond which its process is ended.
 TRIAL_SECONDS = 8.0
 #: The factor by which a trial may take longer when it writes files.

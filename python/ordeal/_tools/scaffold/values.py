@@ -150,6 +150,7 @@ CALLBACK = Candidate("CALLBACKS", "Callable[..., int]", lambda _: callback)
 FUNCTION = Candidate("FUNCTIONS", "Callable[..., int]", lambda rng: rng.choice([callback, failing_callback]))
 BOOL = Candidate("st.booleans()", "bool", lambda rng: rng.random() < 0.5)
 FLOAT = Candidate("st.floats(-100, 100)", "float", lambda rng: 200 * rng.random() - 100)
+SHARE = Candidate("st.floats(0.05, 0.95)", "float", lambda rng: 0.05 + 0.9 * rng.random())
 BYTES = Candidate(
     "st.binary(max_size=6)", "bytes", lambda rng: bytes(rng.randint(0, 255) for _ in range(rng.randint(0, 6)))
 )
@@ -257,6 +258,7 @@ _BY_NAME: tuple[tuple[frozenset[str], tuple[Candidate, ...]], ...] = (
     ),
     (frozenset({"value", "item", "elem", "element", "obj", "default", "x"}), (VALUE, NAME)),
     (frozenset({"seconds", "interval", "timeout", "ttl", "delay"}), (POSITIVE, FLOAT)),
+    (frozenset({"rate", "ratio", "share", "probability", "prob", "confidence", "fraction", "alpha"}), (SHARE,)),
     (frozenset({"flag", "reverse", "inclusive", "strict"}), (BOOL,)),
     (frozenset({"dt", "date", "time", "when"}), (DATES,)),
 )
@@ -369,10 +371,12 @@ def optional(candidate: Candidate) -> Candidate:
     )
 
 
-def listed(candidate: Candidate) -> Candidate:
+def listed(candidate: Candidate, *, only_one: bool = False) -> Candidate:
     """Return short lists of the values of a candidate."""
-    strategy, kind = f"st.lists({candidate.strategy}, max_size=4)", f"list[{candidate.type}]"
-    return Candidate(strategy, kind, _lists(candidate.draw, 4), candidate.imports)
+    sizes = "min_size=1, max_size=1" if only_one else "max_size=4"
+    draw = (lambda rng: [candidate.draw(rng)]) if only_one else _lists(candidate.draw, 4)
+    strategy = f"st.lists({candidate.strategy}, {sizes})"
+    return Candidate(strategy, f"list[{candidate.type}]", draw, candidate.imports)
 
 
 def _last(node: ast.expr) -> str:
@@ -439,7 +443,7 @@ def typed(kind: Any, build: Build) -> list[Candidate]:
         special = any(typed(part, build) for part in parts)
         return [optional(each) if types.NoneType in parts else each for each in found] if special else []
     if origin in _LISTS and parts and (inner := typed(parts[0], build)):
-        return [listed(inner[0])] if origin not in _SETS else []
+        return [listed(inner[0]), listed(inner[0], only_one=True)] if origin not in _SETS else []
     if origin in _TABLES and len(parts) == 2 and (inner := typed(parts[1], build)):
         each, values = inner[0], inner[0].draw
         draw = lambda rng: {NAME.draw(rng): values(rng) for _ in range(rng.randint(0, 4))}  # noqa: E731

@@ -6,13 +6,14 @@ import keyword
 import re
 import sys
 import textwrap
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
 import msgspec
 
 from ordeal._base.formatting import one_line
-from ordeal._base.limits import ITEMS_MAX, LINES_MAX, WIDTH
-from ordeal._tools.scaffold.trying import ClassTry, TriedMethod, TriedParameter
+from ordeal._base.limits import ITEMS_MAX, WIDTH
+from ordeal._tools.scaffold.trying import NO_ROOM, ClassTry, TriedMethod, TriedParameter
 from ordeal._tools.scaffold.values import CONSTANTS, PLACES, SYMBOLS, free, is_bundle
 
 _NAMES = {
@@ -69,9 +70,10 @@ class _Writer:
     def text(self) -> str:
         """Return the file."""
         kept = [each for each in self._tried.methods if not each.left_out]
-        kept = sorted(kept, key=lambda each: (each.form == "property", each.name.startswith("__")))[:LINES_MAX]
+        kept = sorted(kept, key=lambda each: (each.form == "property", each.name.startswith("__")))[:ITEMS_MAX]
         names = {each.name for each in kept}
         left_out = [each for each in self._tried.methods if each.name not in names]
+        left_out = [msgspec.structs.replace(each, left_out=each.left_out or NO_ROOM) for each in left_out]
         given = {each.gives for each in kept}
         taken = [parameter.strategy for each in kept for parameter in each.parameters]
         self._bundles = sorted(given.intersection(taken) - {""})
@@ -112,7 +114,7 @@ class _Writer:
         )
 
     def _import_lines(self, body: Sequence[str]) -> str:
-        text = "\n".join([*body, *(CONSTANTS[name] for name in self._constants())])
+        text = "\n".join([*body, *self._definitions()])
         needed = {"collections.abc": ["Callable"] if "Callable[" in text else []}
         needed["contextlib"] = ["suppress"] if "suppress(" in text else []
         needed["datetime"] = [name for name in ("datetime", "timedelta") if re.search(rf"\b{name}\b(?!s)", text)]
@@ -200,8 +202,7 @@ class _Writer:
         call = f"return {call}" if target else call
         body = [f"with suppress({', '.join(answers)}):", textwrap.indent(call, "    ")] if answers else [call]
         body += ["return multiple()"] * bool(target and answers)
-        wanted = f"read_{method.name}" if method.form == "property" else _NAMES.get(method.name, method.name)
-        name = free(wanted)
+        name = free(_rule_name(method))
         while name in self._rule_names:
             name += "_"
         self._rule_names.add(name)
@@ -280,6 +281,26 @@ class _Writer:
         lines = ["", "    # Left out, as each call failed or did what a test must not do; write these by hand:"]
         lines += [f"    #   {each.name}: {one_line(each.left_out, limit=WIDTH - 20)}" for each in left_out]
         return "\n".join(lines) + "\n"
+
+
+def _rule_name(method: TriedMethod) -> str:
+    return f"read_{method.name}" if method.form == "property" else _NAMES.get(method.name, method.name)
+
+
+def with_answers(tried: ClassTry, failures: Sequence[Mapping[str, Any]]) -> ClassTry:
+    """Return the class with the errors as answers that its methods raised on purpose in an exploration."""
+    methods = list(tried.methods)
+    for failure in failures:
+        place, path = failure["place"] or {}, failure["bucket"].partition(" in ")[0].rpartition(".")
+        wanted = place["name"].rstrip("_") if place.get("kind") == "rule" else ""
+        number = next((index for index, each in enumerate(methods) if _rule_name(each).rstrip("_") == wanted), None)
+        # What is not built in, a statement has raised.
+        is_raised = bool(path[0]) or str((place.get("raised_at") or {}).get("code", "")).startswith("raise")
+        is_mistake = path[0].startswith(("ordeal", "hypothesis")) or path[2] in ("AssertionError", "RecursionError")
+        if number is not None and is_raised and not is_mistake:
+            answers = sorted({*methods[number].answers, f"{path[0]}:{path[2]}"})
+            methods[number] = msgspec.structs.replace(methods[number], answers=answers)
+    return msgspec.structs.replace(tried, methods=methods)
 
 
 def _invariant(name: str, body: str) -> str:

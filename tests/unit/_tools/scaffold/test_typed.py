@@ -226,6 +226,9 @@ DEFAULTS = """
         def __iter__(self):
             return iter(self.kinds)
 
+        def __contains__(self, key):
+            return key in self.kinds
+
         def __len__(self):
             return sum(self.kinds.values())
 """
@@ -291,8 +294,9 @@ def test_values_of_the_standard_library_are_drawn() -> None:
     for kind in (date, time, Decimal, Fraction, UUID):
         (found,) = typed(kind, lambda _: None)
         assert isinstance(found.draw(Draws(1)), kind)
-        (several,) = typed(list[kind], lambda _: None)  # type: ignore[valid-type]
+        several, alone = typed(list[kind], lambda _: None)  # type: ignore[valid-type]
         assert isinstance(several.draw(Draws(1)), list)
+        assert len(alone.draw(Draws(1))) == 1
         (by_name,) = typed(dict[str, kind], lambda _: None)  # type: ignore[valid-type]
         assert isinstance(by_name.draw(Draws(1)), dict)
         (maybe,) = typed(kind | None, lambda _: None)
