@@ -46,7 +46,10 @@ class _NoSwap:
 
 
 def test_an_error_is_reported_with_its_hint_once() -> None:
+    def load() -> None:
+        raise MachineError("importing `test_shop` raised ImportError", hint="install it")
+
     said: list[object] = []
     with answering(said.append):
-        raise MachineError("importing `test_shop` raised ImportError", hint="install it")
+        load()
     assert said == [{"refused": ["importing `test_shop` raised ImportError", "install it"]}]
