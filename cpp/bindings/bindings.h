@@ -15,6 +15,7 @@ inline constexpr bool kHasGil = true;
 #endif
 
 void bind_allocations(py::module_& m);
+void bind_alarm(py::module_& m);
 void bind_audit(py::module_& m);
 void bind_codec(py::module_& m);
 void bind_coverage_map(py::module_& m);

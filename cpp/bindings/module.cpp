@@ -40,6 +40,7 @@ PYBIND11_MODULE(_native, m, pybind11::mod_gil_not_used()) {
   ordeal::bindings::bind_rng(m);
   ordeal::bindings::bind_rule_weights(m);
   ordeal::bindings::bind_schedule(m);
+  ordeal::bindings::bind_alarm(m);
   ordeal::bindings::bind_audit(m);
   ordeal::bindings::unwrap_properties(m);
 }

@@ -103,7 +103,7 @@ class ChaosTest(RuleBasedStateMachine):
     rule_timeout: float = 30.0
     """Seconds after which a rule is ended with RuleTimeoutError; 0 or less for no limit.
 
-    It needs the main thread and SIGALRM, so it has no effect in other threads or on Windows.
+    It has no effect in other threads than the main one.
     """
 
     simulated: ClassVar[bool | list[Any]] = False

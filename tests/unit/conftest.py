@@ -16,6 +16,7 @@ from tests.warm_python import ASKING, ask_forks
 
 from ordeal._engine.execution import fork_server
 from ordeal._engine.isolation.child import can_supervise
+from ordeal._native import ALARM_SIGNAL, rings_in
 from ordeal.assertions import tracker
 
 from .samples.monitored import MakeModule
@@ -66,10 +67,10 @@ def undeclared() -> Iterator[None]:
 @pytest.fixture
 def alarm_left_as_found() -> Iterator[None]:
     """No alarm of the test stays behind."""
-    handler = signal.getsignal(signal.SIGALRM)
+    handler = signal.getsignal(ALARM_SIGNAL)
     yield
-    assert signal.getsignal(signal.SIGALRM) is handler
-    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
+    assert signal.getsignal(ALARM_SIGNAL) is handler
+    assert rings_in() == (0.0, 0.0)
 
 
 @pytest.fixture

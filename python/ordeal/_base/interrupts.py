@@ -1,6 +1,6 @@
 """Interrupts code of the program that takes too long, and distinguishes its KeyboardInterrupt from the user's Ctrl-C.
 
-``Alarm`` is the one user of SIGALRM among what runs in the process of the program.
+``Alarm`` is the one use of a timer among what runs in the process of the program.
 """
 
 from __future__ import annotations
@@ -141,7 +141,9 @@ def without_complaints() -> AbstractContextManager[object]:
 
 
 class Alarm:
-    """One use of SIGALRM by a call in the main thread, which finds and restores the handler and timer of others.
+    """One use of the timer of ordeal by a call in the main thread: it finds and restores that of an outer call.
+
+    Where POSIX has timers, SIGALRM and its timer are the program's: ordeal's rings in another signal.
 
     When it rings, ``due`` returns what makes the error to raise in the running code, or None to let it run. The error
     waits a little where it would do harm: see ``is_lost_in`` and ``is_own``.
@@ -160,44 +162,32 @@ class Alarm:
         self._found: Any = None
         self._found_timer = (0.0, 0.0)
         self._began = 0.0
-        self._monotonic: Callable[[], float]
-        self._take_names: Callable[[], bool]
-        self._lend_names: Callable[[], None]
+        self._native: Any = None
 
     def set(self, seconds: float, interval: float) -> bool:
         """Ring after ``seconds``, then every ``interval`` seconds; return False where that is not possible.
 
-        It needs the main thread, a system with SIGALRM, and no handler that was set outside Python: that could not be
-        restored.
+        It needs the main thread, and no handler that was set outside Python: that could not be restored.
         """
-        if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
-            return False
-        self._found = signal.getsignal(signal.SIGALRM)
-        if self._found is None:
-            return False
-        # The clock of the extension, which no program under test replaces. The commands' help needs no extension.
-        from ordeal._native import lend_names, monotonic, take_names  # noqa: PLC0415
+        import ordeal._native as _native  # noqa: PLC0415 - the help of the commands needs no extension
 
-        self._monotonic, self._take_names, self._lend_names = monotonic, take_names, lend_names
-        self._began, self._interval, self._is_set = monotonic(), interval, True
-        signal.signal(signal.SIGALRM, self._ring)
-        self._found_timer = signal.setitimer(signal.ITIMER_REAL, seconds, interval)
+        if threading.current_thread() is not threading.main_thread() or signal.getsignal(_native.ALARM_SIGNAL) is None:
+            return False
+        self._native = _native
+        self._began, self._interval, self._is_set = self._native.monotonic(), interval, True
+        self._found = signal.signal(self._native.ALARM_SIGNAL, self._ring)
+        self._found_timer = self._native.ring_in(seconds, interval)
         return True
 
     def ring_in(self, seconds: float, interval: float) -> None:
         """Ring after ``seconds`` instead, and then every ``interval`` seconds."""
         self._interval = interval
-        signal.setitimer(signal.ITIMER_REAL, seconds, interval)
+        self._native.ring_in(seconds, interval)
 
     @property
     def seconds(self) -> float:
         """How long ago it was set."""
-        return self._monotonic() - self._began
-
-    @property
-    def is_replaced(self) -> bool:
-        """Whether the code that runs has set another handler."""
-        return self._is_set and signal.getsignal(signal.SIGALRM) != self._ring
+        return float(self._native.monotonic() - self._began)
 
     @contextmanager
     def every(self, seconds: float) -> Iterator[None]:
@@ -212,21 +202,21 @@ class Alarm:
         """Restore what was found; a timer that was running goes on as if it had run all the time."""
         if not self._is_set:
             return
-        signal.setitimer(signal.ITIMER_REAL, 0.0)
-        signal.signal(signal.SIGALRM, self._found)
+        self._native.ring_in(0.0, 0.0)
+        signal.signal(self._native.ALARM_SIGNAL, self._found)
         remaining, interval = self._found_timer
         if remaining or interval:  # of one that rang once and was due, nothing remains
-            # ``setitimer`` takes 0 for "never", so a timer that is already due gets a microsecond.
-            signal.setitimer(signal.ITIMER_REAL, max(remaining - self.seconds, 1e-6), interval)
+            # The timer takes 0 for "never", so one that is already due gets a microsecond.
+            self._native.ring_in(max(remaining - self.seconds, 1e-6), interval)
         self._is_set = False
 
     def _ring(self, _signum: int, frame: FrameType | None) -> None:
-        were_lent = self._take_names()  # it interrupts the program, which may have replaced them
+        were_lent = self._native.take_names()  # it interrupts the program, which may have replaced them
         try:
             self._end_if_due(frame)
         finally:
             if were_lent:
-                self._lend_names()
+                self._native.lend_names()
 
     def _end_if_due(self, frame: FrameType | None) -> None:
         make = self._due()
@@ -235,14 +225,14 @@ class Alarm:
         if self.waits < (_LOST_WAITS_MAX if is_lost_in(frame) else _OWN_WAITS_MAX if is_own(frame) else 0):
             self.waits += 1
             # It waits where its error would be lost, or would leave something of ordeal's half made.
-            signal.setitimer(signal.ITIMER_REAL, 0.001, self._interval)
+            self._native.ring_in(0.001, self._interval)
             return
         raise make()
 
 
 def ends_call_within(seconds: float) -> bool:
     """Return True if an alarm that ends a call, and does not only tick, will ring in less than ``seconds``."""
-    due, interval = signal.getitimer(signal.ITIMER_REAL)
-    alarm = getattr(signal.getsignal(signal.SIGALRM), "__self__", None)
-    is_ending = interval == 0 or (isinstance(alarm, Alarm) and alarm.ends_call)
-    return is_ending and 0 < due <= seconds
+    import ordeal._native as _native  # noqa: PLC0415
+
+    alarm = getattr(signal.getsignal(_native.ALARM_SIGNAL), "__self__", None)
+    return isinstance(alarm, Alarm) and alarm.ends_call and 0 < _native.rings_in()[0] <= seconds

@@ -45,9 +45,9 @@ def timeout_error(rule_name: str, timeout_s: float) -> RuleTimeoutError:
 def call_with_timeout[Result](rule_name: str, timeout_s: float, call: Callable[[], Result]) -> Result:
     """Return ``call()``, interrupted with RuleTimeoutError after ``timeout_s`` seconds.
 
-    The time is not limited when ``timeout_s`` is 0 or less, outside the main thread, on a system without SIGALRM, or
-    when another alarm (an outer rule's, a test's own timeout) will ring earlier anyway. The previous handler and timer
-    are restored. Code cannot escape by catching the exception: once the time is over, the outcome is RuleTimeoutError.
+    The time is not limited when ``timeout_s`` is 0 or less, outside the main thread, or when the time of an outer call
+    ends earlier anyway. Code cannot escape by catching the exception: once the time is over, the outcome is
+    RuleTimeoutError.
     """
     if timeout_s <= 0 or ends_call_within(timeout_s):
         return call()
@@ -67,8 +67,7 @@ def call_with_timeout[Result](rule_name: str, timeout_s: float, call: Callable[[
 
     def clear() -> None:
         muted.close()
-        if not alarm.is_replaced:  # the rule's own alarm stays
-            alarm.clear()
+        alarm.clear()
 
     try:
         # The alarm rings again: code under test may have caught the first exception together with its own.

@@ -19,6 +19,8 @@ from typing import Any, ClassVar, NoReturn
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
+from ordeal._native import ALARM_SIGNAL
+
 #: What the processes that rules leave behind would take, were they not ended.
 FOREVER = "600"
 MEBIBYTE = 2**20
@@ -169,7 +171,7 @@ class TakesSignals(Hostile):
     """Also the alarm that is to end it."""
 
     def harm(self) -> None:
-        for number in (signal.SIGALRM, signal.SIGINT, signal.SIGTERM):
+        for number in (ALARM_SIGNAL, signal.SIGINT, signal.SIGTERM):
             signal.signal(number, signal.SIG_IGN)
         time.sleep(600)
 

@@ -17,6 +17,7 @@ from unittest import mock
 
 from hypothesis.stateful import RuleBasedStateMachine
 
+from ordeal._native import ALARM_SIGNAL, rings_in
 from ordeal.explore import ExplorationResult, Explorer
 
 from .machines import DELETABLE
@@ -96,14 +97,14 @@ def explored(
 
 def _surroundings() -> dict[str, object]:
     """What an exploration must leave as it is."""
-    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGALRM, signal.SIGCHLD)
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGALRM, signal.SIGCHLD, ALARM_SIGNAL)
     return {
         "children": children(),
         "folder": str(Path("/proc/self/cwd").readlink()),
         "descriptors": {each.name: _target(each) for each in Path("/proc/self/fd").iterdir() if _target(each)},
         "handlers": [signal.getsignal(number) for number in numbers],
         "blocked": signal.pthread_sigmask(signal.SIG_BLOCK, ()),
-        "alarm": signal.getitimer(signal.ITIMER_REAL),
+        "alarms": [signal.getitimer(signal.ITIMER_REAL), rings_in()],
     }
 
 

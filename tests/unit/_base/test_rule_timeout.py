@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from ordeal._base.rule_timeout import RuleLoop, RuleTimeoutError, call_with_timeout
+from ordeal._native import rings_in
 
 SHORT_S, LONG_S = 0.05, 30.0
 
@@ -87,24 +88,17 @@ def test_the_alarm_rings_again() -> None:
 
 @pytest.mark.parametrize("timeout_s", [0, -1.0])
 def test_no_limit(timeout_s: float) -> None:
-    def timer() -> tuple[float, float]:
-        return signal.getitimer(signal.ITIMER_REAL)
-
-    assert call_with_timeout("pay", timeout_s, timer) == (0.0, 0.0)
+    assert call_with_timeout("pay", timeout_s, rings_in) == (0.0, 0.0)
 
 
-def test_an_alarm_of_somebody_else_is_put_back() -> None:
+def test_an_alarm_of_somebody_else_rings_meanwhile() -> None:
     rung: list[int] = []
     previous = signal.signal(signal.SIGALRM, lambda signum, _frame: rung.append(signum))
     try:
-        signal.setitimer(signal.ITIMER_REAL, 120.0)
-        call_with_timeout("pay", 60.0, lambda: time.sleep(0.05))
-        assert rung == []
-        assert 0 < signal.getitimer(signal.ITIMER_REAL)[0] <= 119.95
-        signal.raise_signal(signal.SIGALRM)
+        signal.setitimer(signal.ITIMER_REAL, 0.01)
+        call_with_timeout("pay", LONG_S, lambda: time.sleep(0.1))
         assert rung == [signal.SIGALRM]
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, previous)
 
 
@@ -128,13 +122,18 @@ def test_limits_nest() -> None:
         call_with_timeout("outer", LONG_S, lambda: call_with_timeout("inner", SHORT_S, lambda: time.sleep(LONG_S)))
 
 
-def test_an_alarm_that_the_call_sets_for_itself_stays() -> None:
+@pytest.mark.parametrize("reaction", [signal.SIG_IGN, signal.SIG_DFL])
+def test_a_call_that_gives_alarms_another_reaction_keeps_it_and_its_limit(reaction: signal.Handlers) -> None:
+    def hang() -> None:
+        signal.signal(signal.SIGALRM, reaction)
+        time.sleep(LONG_S)
+
     previous = signal.getsignal(signal.SIGALRM)
     try:
-        call_with_timeout("pay", LONG_S, lambda: signal.signal(signal.SIGALRM, signal.SIG_IGN))
-        assert signal.getsignal(signal.SIGALRM) is signal.SIG_IGN
+        with pytest.raises(RuleTimeoutError):
+            call_with_timeout("pay", SHORT_S, hang)
+        assert signal.getsignal(signal.SIGALRM) is reaction
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, previous)
 
 

@@ -24,15 +24,16 @@ from ordeal._base.untrusted import (
     traceback_text,
     type_name,
 )
+from ordeal._native import ALARM_SIGNAL, ring_in, rings_in
 
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Give nothing much time; what was set before is there again afterwards."""
     monkeypatch.setattr(untrusted, "SECONDS_MAX", 0.1)
-    before = signal.getsignal(signal.SIGALRM), signal.getitimer(signal.ITIMER_REAL)
+    before = signal.getsignal(ALARM_SIGNAL), rings_in()
     yield
-    assert (signal.getsignal(signal.SIGALRM), signal.getitimer(signal.ITIMER_REAL)) == before
+    assert (signal.getsignal(ALARM_SIGNAL), rings_in()) == before
 
 
 def loop() -> NoReturn:
@@ -93,15 +94,15 @@ class TestMessage:
 
     def test_a_timer_of_somebody_else_goes_on(self) -> None:
         rung: list[int] = []
-        before = signal.signal(signal.SIGALRM, lambda *_: rung.append(1))
+        before = signal.signal(ALARM_SIGNAL, lambda *_: rung.append(1))
         try:
-            signal.setitimer(signal.ITIMER_REAL, 0.03, 0.03)
+            ring_in(0.03, 0.03)
             error_message(error_saying(lambda _self: loop()))
             while not rung:
                 signal.sigtimedwait([], 0.01)
         finally:
-            signal.setitimer(signal.ITIMER_REAL, 0)
-            signal.signal(signal.SIGALRM, before)
+            ring_in(0.0, 0.0)
+            signal.signal(ALARM_SIGNAL, before)
 
 
 class TestName:
@@ -198,28 +199,28 @@ def test_ctrl_c_of_the_person_gets_out() -> None:
 
 def test_an_alarm_that_was_on_its_way_neither_cuts_a_call_nor_stops_its_timer() -> None:
     def told() -> str:
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGALRM})
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {ALARM_SIGNAL})
         return "whole"
 
     rung = threading.Event()
-    handler = signal.signal(signal.SIGALRM, lambda *_: rung.set())
-    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGALRM})
+    handler = signal.signal(ALARM_SIGNAL, lambda *_: rung.set())
+    signal.pthread_sigmask(signal.SIG_BLOCK, {ALARM_SIGNAL})
     try:
-        signal.setitimer(signal.ITIMER_REAL, 1e-3, 1e-3)
+        ring_in(1e-3, 1e-3)
         time.sleep(5e-3)
         assert bounded_call(told, lambda _raised: "cut") == "whole"
         assert rung.wait(10.0)
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0.0)
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGALRM})
-        signal.signal(signal.SIGALRM, handler)
+        ring_in(0.0, 0.0)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {ALARM_SIGNAL})
+        signal.signal(ALARM_SIGNAL, handler)
 
 
 def test_an_alarm_that_rings_again_before_it_is_cleared_is_not_heard(monkeypatch: pytest.MonkeyPatch) -> None:
     clear = interrupts.Alarm.clear
 
     def ringing(alarm: Any) -> None:
-        signal.raise_signal(signal.SIGALRM)
+        signal.raise_signal(ALARM_SIGNAL)
         clear(alarm)
 
     monkeypatch.setattr(interrupts.Alarm, "clear", ringing)

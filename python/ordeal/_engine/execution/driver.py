@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import signal
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
@@ -46,6 +47,7 @@ from ordeal._native import (
     Replay,
     Session,
     StateNumbers,
+    end_alarms,
     end_names_of_run,
     lend_frames,
     monotonic,
@@ -224,6 +226,8 @@ class Driver:
         self._hashes_state = issubclass(definition.cls, ChaosTest) and overrides(definition.cls, "state_hash")
         self._native: tuple[StepLoop, RunContext] | None = None
         self.numbers = StateNumbers()
+        # One that runs already is a test's.
+        self._ends_alarms = signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
         if routes_results(definition.cls):
             self.in_cpp = False
 
@@ -276,6 +280,8 @@ class Driver:
                                 in_test(self._run, run, step_source, restore, listener, observer, outcome)
                     finally:
                         return_frames(frames)
+                        if self._ends_alarms:
+                            end_alarms()
                     self._loop.close()
                     outside.end_run()
                 self.watchdog.armed = False

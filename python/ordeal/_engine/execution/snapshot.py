@@ -17,12 +17,12 @@ from ordeal._engine.isolation.watchdog import OutOfTime
 from ordeal._hypothesis.bundles import ENGINE_ATTRIBUTES, BundleState
 from ordeal._hypothesis.randoms import GlobalRandoms
 from ordeal._hypothesis.run_context import RunContext
-from ordeal._native import deep_copy, judge_finalizers, store_attributes
+from ordeal._native import ALARM_SIGNAL, deep_copy, judge_finalizers, store_attributes
 from ordeal.chaos import ChaosTest, overrides
 from ordeal.faults import Fault
 from ordeal.faults.fault import begin_run
 
-_SIGNALS = sorted(signal.valid_signals() - {getattr(signal, "SIGALRM", signal.SIGINT), *interrupts.SIGNALS})
+_SIGNALS = sorted(signal.valid_signals() - {ALARM_SIGNAL, *interrupts.SIGNALS})
 
 #: What a snapshot keeps besides the copy.
 _NOT_COPIED = frozenset({*ENGINE_ATTRIBUTES, *BundleState.__struct_fields__})

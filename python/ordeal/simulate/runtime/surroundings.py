@@ -8,7 +8,6 @@ import gc
 import importlib
 import os
 import random
-import signal
 import threading
 import weakref
 from collections.abc import Callable, Iterator
@@ -80,13 +79,10 @@ _EXCUSED = ("bdb", "pdb", "pydevd", "debugpy", "ordeal.simulate.runtime.waits")
 def steps_watched(running: Callable[[], SimulationLoop | None]) -> Iterator[None]:
     """Raise StalledStep in a step that takes too long, during the block. ``running()`` returns the loop that runs now.
 
-    Needs the main thread, SIGALRM, and that nothing else uses it; otherwise nothing is watched.
+    Needs the main thread; otherwise nothing is watched.
     """
-    if threading.current_thread() is threading.main_thread() and (
-        signal.getsignal(signal.SIGALRM) not in (signal.SIG_DFL, signal.SIG_IGN)
-        or signal.getitimer(signal.ITIMER_REAL) != (0.0, 0.0)
-    ):
-        yield  # it is the program's, or that of a rule with a limit
+    if _native.rings_in() != (0.0, 0.0):
+        yield  # a rule has a limit of its own
         return
     seen: tuple[SimulationLoop | None, int] = None, -1
 

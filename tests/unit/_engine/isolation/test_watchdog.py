@@ -23,6 +23,7 @@ from ordeal._engine.isolation import watchdog as watchdogs
 from ordeal._engine.isolation.hangs import ends_within
 from ordeal._engine.isolation.watchdog import OutOfTime, Watchdog
 from ordeal._engine.replay.crash_replayer import SLACK_SECONDS
+from ordeal._native import ALARM_SIGNAL, ring_in, rings_in
 
 
 class TooLongError(Exception):
@@ -58,16 +59,15 @@ class Clock:
         return getattr(signal, name)
 
     def getsignal(self, number: int) -> object:
-        return self._handler if number == signal.SIGALRM else signal.getsignal(number)
+        return self._handler if number == ALARM_SIGNAL else signal.getsignal(number)
 
     def signal(self, number: int, handler: Any) -> object:
-        if number != signal.SIGALRM:
+        if number != ALARM_SIGNAL:
             return signal.signal(number, handler)
         before, self._handler = self._handler, handler
         return before
 
-    def setitimer(self, which: int, seconds: float, interval: float = 0.0) -> tuple[float, float]:
-        assert which == signal.ITIMER_REAL
+    def ring_in(self, seconds: float, interval: float) -> tuple[float, float]:
         before = (0.0 if self._rings_at == math.inf else self._rings_at - self.now, self._every)
         self._rings_at, self._every = (self.now + seconds if seconds else math.inf), interval
         return before
@@ -79,14 +79,14 @@ class Clock:
             self.now = self._rings_at + self.late
             self._rings_at = self.now - self.late + self._every if self._every else math.inf
             self.late = 0.0
-            self._handler(signal.SIGALRM, None)
+            self._handler(ALARM_SIGNAL, None)
         self.now = end
 
     def stand_still(self, seconds: float) -> None:
         """Let so much time pass in which no alarm comes through, but one at its end."""
         self.now += seconds
         self._rings_at = self.now + self._every
-        self._handler(signal.SIGALRM, None)
+        self._handler(ALARM_SIGNAL, None)
 
 
 @pytest.fixture
@@ -95,6 +95,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     made = Clock()
     monkeypatch.setattr(sys.modules[Watchdog.__module__], "monotonic", made.monotonic)
     monkeypatch.setattr(_native, "monotonic", made.monotonic)
+    monkeypatch.setattr(_native, "ring_in", made.ring_in)
     monkeypatch.setattr(interrupts, "signal", made)
     return made
 
@@ -200,17 +201,17 @@ def test_another_thread_has_no_timer_and_no_error() -> None:
     assert errors == []
 
 
-def test_the_timer_of_somebody_else_comes_back() -> None:
+def test_the_timer_of_an_outer_call_comes_back() -> None:
     rung: list[int] = []
-    before = signal.signal(signal.SIGALRM, lambda *_: rung.append(1))
-    signal.setitimer(signal.ITIMER_REAL, 30.0)
+    before = signal.signal(ALARM_SIGNAL, lambda *_: rung.append(1))
+    ring_in(30.0, 0.0)
     try:
         with Watchdog(1.0, TooLongError).watching():
             pass
-        assert signal.getitimer(signal.ITIMER_REAL)[0] > 0
+        assert rings_in()[0] > 0
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0.0)
-        signal.signal(signal.SIGALRM, before)
+        ring_in(0.0, 0.0)
+        signal.signal(ALARM_SIGNAL, before)
 
 
 def test_a_step_is_ended_at_a_deadline_before_its_limit(clock: Clock) -> None:
@@ -284,9 +285,9 @@ def test_an_alarm_that_arrives_in_a_short_callback_of_the_collector_ends_the_ste
         # The collector is in C, and what rings meanwhile arrives in the first function that is in Python.
         if phase == "stop":
             # Not a blocked signal: another thread of the test runner might take it.
-            signal.setitimer(signal.ITIMER_REAL, 0)
+            ring_in(0.0, 0.0)
             burn(0.05)
-            signal.raise_signal(signal.SIGALRM)
+            signal.raise_signal(ALARM_SIGNAL)
 
     watchdog = Watchdog(0.02, TooLongError)
     hook, sys.unraisablehook = sys.unraisablehook, lambda told: lost.append(told.exc_type)

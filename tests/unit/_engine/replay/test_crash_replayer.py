@@ -25,6 +25,7 @@ from ordeal._engine.replay.loading import tape_of
 from ordeal._engine.replay.rerun import ReplayStatus
 from ordeal._engine.seed_corpus.corpus import SeedReplayer
 from ordeal._hypothesis.randoms import GlobalRandoms
+from ordeal._native import ALARM_SIGNAL
 from ordeal.chaos import ChaosTest
 from ordeal.errors import TraceError
 from ordeal.explore import Explorer
@@ -177,7 +178,7 @@ class Blocked(ChaosTest):
 
     @rule(value=st.integers(0, 100))
     def act(self, value: int) -> None:
-        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGALRM])
+        signal.pthread_sigmask(signal.SIG_BLOCK, [ALARM_SIGNAL])
         if value >= 40:
             time.sleep(20)
         if value >= 4:
@@ -241,7 +242,7 @@ class Halting(ChaosTest):
 
     @rule()
     def halt(self) -> None:
-        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGALRM])
+        signal.pthread_sigmask(signal.SIG_BLOCK, [ALARM_SIGNAL])
         time.sleep(20)
 
 

@@ -12,6 +12,7 @@ import pytest
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from ordeal import ChaosTest
+from ordeal._native import ALARM_SIGNAL
 from ordeal.explore import Explorer
 
 pytestmark = pytest.mark.usefixtures("own_threads_alone")
@@ -134,7 +135,7 @@ class Ends(Dear):
 class WaitsUninterruptibly(Dear):
     @rule()
     def fail(self) -> None:
-        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGALRM])
+        signal.pthread_sigmask(signal.SIG_BLOCK, [ALARM_SIGNAL])
         threading.Event().wait(20)
 
 

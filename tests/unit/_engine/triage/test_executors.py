@@ -20,6 +20,7 @@ from ordeal._engine.triage.executors import JobEnd, OwnProcesses, Task
 from ordeal._engine.triage.jobs import Job, Send
 from ordeal._engine.triage.messages import Message, NotInDatabase, SeedBegun, pack_message
 from ordeal._engine.triage.setup import JobContext, ReplaySetup
+from ordeal._native import ALARM_SIGNAL
 
 from ...samples.triaged import setup_for, tape_for
 
@@ -42,7 +43,7 @@ class Deadly(RuleBasedStateMachine):
 
     @rule()
     def hang(self) -> None:
-        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGALRM])  # nothing interrupts it
+        signal.pthread_sigmask(signal.SIG_BLOCK, [ALARM_SIGNAL])  # nothing interrupts it
         time.sleep(600)
 
 
