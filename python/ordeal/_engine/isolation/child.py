@@ -108,6 +108,7 @@ class Child:
         self._note = mmap(-1, _NOTE.size)
         self.exit_status: ChildExit | None = None
         self._is_silent = self._is_closed = False
+        self._looks_at = 0.0  # when to look next whether another program has replaced the fork
         flush_output()
         parent = os.getpid()
         # No signal may reach a fork before it has set its handlers.
@@ -144,9 +145,14 @@ class Child:
         return said
 
     def has_ended(self) -> bool:
-        """Return True if the process and all that it started have ended."""
-        if self.exit_status is None and self._is_over(0):
-            self._reap()
+        """Return True if the process and all that it started have ended. What has replaced it is ended here."""
+        if self.exit_status is None:
+            if self._is_over(0):
+                self._reap()
+            elif monotonic() >= self._looks_at:
+                self._looks_at = monotonic() + END_SECONDS_MAX
+                if has_been_replaced(_NOTE.unpack_from(self._note)[0], beside=self.reaper):
+                    self.kill()
         return self.exit_status is not None
 
     def kill(self) -> None:
@@ -350,7 +356,7 @@ def _watch_fork(process: int, note: mmap) -> NoReturn:
             if child != process:
                 with suppress(ChildProcessError):
                     os.waitpid(child, os.WNOHANG)
-    is_replaced = has_been_replaced(process)
+    is_replaced = has_been_replaced(process, beside=os.getpid())
     # The whole group at once, while its number cannot be reused: a process that forks all the time must not escape.
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process, signal.SIGKILL)
@@ -386,13 +392,13 @@ def _children() -> list[int]:
         return children
 
 
-def has_been_replaced(process: int) -> bool:
-    """Return True if another program has replaced ``process``, a fork of this one, which is a fork itself."""
+def has_been_replaced(process: int, *, beside: int) -> bool:
+    """Return True if another program has replaced ``process``. The process ``beside`` it is a fork, and runs this one."""
     try:
-        ours, its = (int(stat_fields(Path("/proc", each))[6]) for each in ("self", str(process)))
+        other, its = (int(stat_fields(Path("/proc", str(each)))[6]) for each in (beside, process))
     except OSError:
         return False
-    return bool(ours & ~its & _FORKED)
+    return bool(other & ~its & _FORKED)
 
 
 def stat_fields(task: Path) -> list[bytes]:
