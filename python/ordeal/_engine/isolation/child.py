@@ -393,7 +393,7 @@ def _children() -> list[int]:
 
 
 def has_been_replaced(process: int, *, beside: int) -> bool:
-    """Return True if another program has replaced ``process``. The one ``beside`` it is a fork that runs this program."""
+    """Return True if another program has replaced ``process``. The one ``beside`` it is a fork that was not."""
     try:
         other, its = (int(stat_fields(Path("/proc", str(each)))[6]) for each in (beside, process))
     except OSError:
