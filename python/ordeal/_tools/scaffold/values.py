@@ -241,6 +241,7 @@ _FUNCTIONS = frozenset(
 #: Words in a name, and what it then probably holds.
 _BY_NAME: tuple[tuple[frozenset[str], tuple[Candidate, ...]], ...] = (
     (frozenset({"maxsize", "max", "size", "capacity", "limit", "maxlen", "length"}), (POSITIVE, SIZE)),
+    (frozenset({"width", "height", "depth", "rows", "lines", "columns", "cols"}), (POSITIVE, SIZE)),
     (frozenset({"index", "idx", "i", "pos", "position", "start", "stop", "offset", "n", "count", "k"}), (VALUE, SIZE)),
     (frozenset({"key", "k"}), (KEY, NAME, CALLBACK)),
     (frozenset({"version", "tag"}), (VERSION, NAME)),

@@ -289,18 +289,24 @@ def _rule_name(method: TriedMethod) -> str:
 
 def with_answers(tried: ClassTry, failures: Sequence[Mapping[str, Any]]) -> ClassTry:
     """Return the class with the errors as answers that its methods raised on purpose in an exploration."""
-    methods = list(tried.methods)
+    methods, refusals = list(tried.methods), set(tried.refusals)
     for failure in failures:
         place, path = failure["place"] or {}, failure["bucket"].partition(" in ")[0].rpartition(".")
         wanted = place["name"].rstrip("_") if place.get("kind") == "rule" else ""
         number = next((index for index, each in enumerate(methods) if _rule_name(each).rstrip("_") == wanted), None)
-        # What is not built in, a statement has raised.
-        is_raised = bool(path[0]) or str((place.get("raised_at") or {}).get("code", "")).startswith("raise")
+        # What is not built in, a statement has raised. One in a class or function cannot be imported from there.
+        is_raised = bool(re.fullmatch(r"[a-z_]\w*(\.[a-z_]\w*)*", path[0])) or str(
+            (place.get("raised_at") or {}).get("code", "")
+        ).startswith("raise")
         is_mistake = path[0].startswith(("ordeal", "hypothesis")) or path[2] in ("AssertionError", "RecursionError")
-        if number is not None and is_raised and not is_mistake:
+        if not is_raised or is_mistake:
+            continue
+        if place.get("kind") == "initialize":
+            refusals.add(f"{path[0]}:{path[2]}")
+        elif number is not None:
             answers = sorted({*methods[number].answers, f"{path[0]}:{path[2]}"})
             methods[number] = msgspec.structs.replace(methods[number], answers=answers)
-    return msgspec.structs.replace(tried, methods=methods)
+    return msgspec.structs.replace(tried, methods=methods, refusals=sorted(refusals))
 
 
 def _invariant(name: str, body: str) -> str:

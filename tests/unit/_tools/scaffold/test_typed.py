@@ -16,9 +16,9 @@ import pytest
 from msgspec.structs import replace
 
 from ordeal._hypothesis.machines import define_machine
-from ordeal._tools.scaffold.trying import ClassTry, try_classes
+from ordeal._tools.scaffold.trying import ClassTry, TriedMethod, try_classes
 from ordeal._tools.scaffold.values import Draws, bundle_name, hints_of, is_own, known_values, typed
-from ordeal._tools.scaffold.writing import written
+from ordeal._tools.scaffold.writing import with_answers, written
 from ordeal.explore import Explorer
 
 BANK = """
@@ -407,3 +407,22 @@ def test_a_constructor_may_refuse_arguments(tmp_path: Path) -> None:
         "        try:\n            self.door = Door(is_open)\n"
         "        except ValueError:\n            reject()  # these arguments make no object\n"
     ) in written(found, "tests/test_door.py")
+
+
+@pytest.mark.parametrize(
+    ("bucket", "code", "answers"),
+    [
+        ("RuntimeError in refuse: raise RuntimeError(1)", "raise RuntimeError(1)", [":RuntimeError"]),
+        ("KeyError in Door.knock: self.x[1]", "self.x[1]", []),
+        ("shop.errors.Full in put: lock.put(1)", "lock.put(1)", ["shop.errors:Full"]),
+        ("shop.Lock.Full in put: raise Lock.Full", "", []),
+        ("AssertionError in put: raise AssertionError", "raise AssertionError", []),
+    ],
+)
+def test_what_the_first_run_sees_raised_on_purpose_is_an_answer(bucket: str, code: str, answers: list[str]) -> None:
+    knock = TriedMethod("__call__", "item", [], [], "", False, False, False, 1, False)
+    raised = {"bucket": bucket, "place": {"kind": "rule", "name": "call", "raised_at": {"code": code}}}
+    tried = with_answers(ClassTry("", name="Door", methods=[knock]), [raised])
+    assert [each.answers for each in tried.methods] == [answers]
+    made = {"bucket": bucket, "place": {"kind": "initialize", "name": "create", "raised_at": {"code": code}}}
+    assert with_answers(tried, [made]).refusals == answers
