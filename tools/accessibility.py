@@ -1,10 +1,11 @@
 """Looks at pages in headless Chromium as people may: light, dark, on a telephone, without a network.
 
-usage: python tools/accessibility.py AXE [PAGE...] runs axe-core, the file AXE of its npm package, over pages; without
-pages over the report of a search of the shop, one of hostile texts, a trace of 1,000 steps, and 10,000 findings
+usage: python tools/accessibility.py AXE [PAGE...] runs axe-core, the file AXE of its npm package, over files or
+addresses; without pages over the report of a search of the shop, the page of one failure, that of its mutants, its
+dashboard, a report of hostile texts, a trace of 1,000 steps, and 10,000 findings
 
-Prints the serious and the critical findings, requests to a network, what is wider than the window, and how long each
-page takes to open. Exit 1 if anything is wrong but the time.
+Prints what axe-core finds, requests to a network, what is wider than the window, and how long each page takes to open.
+Exit 1 if anything is wrong but the time.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
@@ -33,7 +35,6 @@ document.head.append(all);
 """
 _RUN = """
 axe.run(document, {resultTypes: ["violations"]}).then(found => JSON.stringify(found.violations
-  .filter(each => ["serious", "critical"].includes(each.impact))
   .map(each => [each.id, each.help, each.nodes.length, each.nodes[0].html.slice(0, 200),
                 each.nodes[0].failureSummary])))
 """
@@ -55,18 +56,20 @@ def main(arguments: Sequence[str]) -> int:
         return 2
     axe = Path(arguments[0]).read_text("utf-8")
     with tempfile.TemporaryDirectory() as folder, opened(browser) as tab:
-        pages = [Path(name).resolve() for name in arguments[1:]] or list(made_pages(Path(folder)))
-        return max([looked_at(tab, axe, page) for page in pages])
+        given = [name if "://" in name else Path(name).resolve().as_uri() for name in arguments[1:]]
+        # The dashboard answers as long as its pages are looked at.
+        return max([looked_at(tab, axe, page) for page in given or made_pages(Path(folder))])
 
 
-def looked_at(tab: Tab, axe: str, page: Path) -> int:
-    """Print what is wrong with a page; return 1 if something is."""
-    code = 0
+def looked_at(tab: Tab, axe: str, page: str) -> int:
+    """Print what is wrong with the page at an address; return 1 if something is."""
+    code, parts = 0, urlsplit(page)
+    own = f"{parts.scheme}://{parts.netloc}/" if parts.netloc else page
     for width, colours in LOOKS:
         tab.renew()
         tab.call("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=False)
         tab.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": colours}])
-        requests = tab.open(page.as_uri())
+        requests = [each for each in tab.open(page) if not each.startswith(own)]
         painted = float(tab.value(_PAINTED))
         busy = tab.busy()
         tab.value(_OPEN)
@@ -74,9 +77,10 @@ def looked_at(tab: Tab, axe: str, page: Path) -> int:
         is_asked = int(tab.value(_ROWS)) <= ROWS_MAX
         tab.value(axe)
         found = json.loads(tab.value(_RUN)) if is_asked else []
-        says = f"{len(found)} serious findings" if is_asked else "too many rows for axe-core"
+        says = f"{len(found)} findings" if is_asked else "too many rows for axe-core"
+        name = parts.path.rpartition("/")[2] if own == page else parts.path.partition("/runs")[1] or "dashboard"
         print(
-            f"{page.name}, {width} px, {colours}: {says}, painted after {painted:.0f} ms, {busy:.0f} of the processor",
+            f"{name}, {width} px, {colours}: {says}, painted after {painted:.0f} ms, {busy:.0f} of the processor",
             flush=True,
         )
         for name, text, count, html, summary in found:
@@ -191,28 +195,39 @@ def opened(browser: str) -> Iterator[Tab]:
 # -- pages ------------------------------------------------------------------------------------------------------------
 
 
-def made_pages(folder: Path) -> Iterator[Path]:
-    """Write the pages that are looked at where none are given."""
+def made_pages(folder: Path) -> Iterator[str]:
+    """Yield the addresses of the pages that are looked at where none are given."""
     project = folder / "shop"
     shutil.copytree(ROOT / "examples/shop", project, ignore=shutil.ignore_patterns(".*", "__pycache__"))
     ordeal = str(Path(sys.executable).parent / "ordeal")
     subprocess.run([ordeal, "explore", "--max-runs", "3000"], cwd=project, capture_output=True, check=False)
-    made = subprocess.run([ordeal, "report", "html"], cwd=project, capture_output=True, text=True, check=True)
-    yield (project / made.stdout.strip()).rename(folder / "shop.html")
+    subprocess.run([ordeal, "mutate", "--sample", "40"], cwd=project, capture_output=True, check=False)
+    for name, *command in (
+        ("shop", "report", "html"),
+        ("failure", "view", "--no-browser"),
+        ("mutants", "mutate", "report", "html"),
+    ):
+        made = subprocess.run([ordeal, *command], cwd=project, capture_output=True, text=True, check=True)
+        yield (project / made.stdout.strip()).rename(folder / f"{name}.html").as_uri()
+    with subprocess.Popen([ordeal, "dashboard"], cwd=project, stdout=subprocess.PIPE, text=True) as dashboard:
+        address = str(dashboard.stdout and dashboard.stdout.readline()).strip()
+        yield address
+        yield f"{address}runs/{next((project / '.ordeal/runs').iterdir()).name}"
+        dashboard.terminate()
 
     samples = importlib.import_module("unit._report.html.test_page")
     hostile = folder / "hostile.html"
     hostile.write_text(samples.page_of("".join(samples.HOSTILE[:20])), "utf-8", "backslashreplace")
-    yield hostile
+    yield hostile.as_uri()
     long = folder / "long.html"
     text = "value = {'A1': 'DELIVERED'}"
     shown = samples.document(samples.result(samples.failure(text)))
     long.write_text(samples.render_page(shown, views={"5ad946": samples.view(text, 1_000)}), "utf-8")
-    yield long
+    yield long.as_uri()
     many = folder / "many.html"
     findings = [samples.failure("a failure like many", id=f"{number:06x}") for number in range(10_000)]
     many.write_text(samples.render_page(samples.document(samples.result(*findings))), "utf-8")
-    yield many
+    yield many.as_uri()
 
 
 if __name__ == "__main__":
