@@ -181,8 +181,8 @@ class WorkerJob(msgspec.Struct, frozen=True):
         suspect: what ended the process before it in a run from a copy, and is to be confirmed from a fresh machine.
         failure_seconds: how long failures of earlier processes took, by the bucket that ended them.
         state: the part of a state to continue from, if any.
-        sends_state: send its part of a state from time to time.
-        sends_state_first: send it before the first run, as no part was sent yet.
+        sends_state: send its part of a state from time to time, and before the first run where there is none to
+            continue from: the first run may hang.
     """
 
     settings: Settings
@@ -204,7 +204,6 @@ class WorkerJob(msgspec.Struct, frozen=True):
     failure_seconds: Mapping[str, float] = msgspec.field(default_factory=dict)
     state: bytes = b""
     sends_state: bool = False
-    sends_state_first: bool = False
 
 
 def work(job: WorkerJob, channel: Channel, journal: _native.Journal) -> None:
@@ -237,7 +236,7 @@ class _Worker(SearchListener):
         self._reported_edges: set[int] = set()
         self._reported_checkpoints = 0
         self._report_due = 0.0
-        self._save_due = 0.0 if job.sends_state_first else monotonic() + PERIOD_SECONDS
+        self._save_due = monotonic() + PERIOD_SECONDS if job.state else 0.0
         self._unconfirmed: Finding | None = None
         self._uses = OutsideUse()
         self._warnings = 0

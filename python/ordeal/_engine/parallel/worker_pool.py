@@ -310,8 +310,7 @@ class WorkerPool:
         state, number = self._state, worker.number
         runs = None if worker.runs is None else worker.runs - worker.runs_before
         left = deadline - monotonic()
-        takes_over = worker.child is not None
-        if takes_over:
+        if worker.child is not None:
             state.seeds[number], state.parts[number] = None, b""
         # A successor starts from what its predecessor knew. What all workers know would depend on the clock.
         initial, known = self.initial_corpus, worker.known
@@ -343,7 +342,6 @@ class WorkerPool:
             state=state.parts[number],
             is_alone=len(self._workers) == 1,
             sends_state=state.is_wanted,
-            sends_state_first=takes_over,
         )
         worker.suspect = None
         self._counters.begin_process(number)
