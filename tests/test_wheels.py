@@ -87,4 +87,5 @@ def test_the_release_builds_the_same_versions() -> None:
     versions = next(step["with"]["python-version"] for step in steps if "setup-python" in step.get("uses", ""))
     assert set(versions.split()) == set(TOOL.VERSIONS)
     assert any("tools/wheels.py" in step.get("run", "") for step in steps)
+    assert any("attest-build-provenance" in step.get("uses", "") for step in steps)
     assert "was not run" in text.splitlines()[0]

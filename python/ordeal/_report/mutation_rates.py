@@ -117,8 +117,9 @@ def why_it_survived(mutant: Mutant, judgement: Judgement) -> list[str]:
         return []
     if finding.word == "uncovered":
         return ["no trace of a machine runs this"]
-    of_all = f", of the {finding.traces} that do" if finding.replays < finding.traces else ""
-    ran = f"{counted(finding.replays, 'trace')} ran this{of_all}, and nothing failed"
+    ran = f"{counted(finding.replays, 'trace')} ran this, and nothing failed"
+    if finding.replays < finding.traces:
+        ran = f"{finding.replays} of {finding.traces} traces that reach this ran, and nothing failed"
     found = finding.difference
     if found is None:
         returned = ["and what it returns decides no assertion"] if mutant.operator == "return_none" else []

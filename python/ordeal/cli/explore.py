@@ -6,7 +6,7 @@ import importlib
 import math
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, redirect_stdout, suppress
 from functools import partial
 from itertools import chain, count
@@ -96,7 +96,7 @@ def run(given: Mapping[str, Any]) -> int:
     if own.dry_run:
         return int(importlib.import_module("ordeal.cli.fleet.dry_run").print_plans(config, options))
     terminal.say(_header(own, config, options))
-    session = _CliSession(own, config, options)
+    session = _CliSession(own, config, options, given["classes"])
     with session.kept():
         with terminal.termination_interrupts():
             session.explore_all()
@@ -210,8 +210,11 @@ def _shown(flags: ExploreFlags, options: ExplorationOptions) -> dict[str, object
 class _CliSession:
     """One call of the command: explores the entries one after the other and keeps their results."""
 
-    def __init__(self, flags: ExploreFlags, config: OrdealConfig, options: ExplorationOptions) -> None:
+    def __init__(
+        self, flags: ExploreFlags, config: OrdealConfig, options: ExplorationOptions, named: Sequence[str]
+    ) -> None:
         self._flags = flags
+        self._named = {"classes": list(named)} if named else {}  # otherwise the settings file names them
         self._config = config
         self._options = options
         self._results: list[ExplorationResult] = []
@@ -302,7 +305,7 @@ class _CliSession:
         return json_report(self._results, self._shown_options())
 
     def _shown_options(self) -> dict[str, object]:
-        return {"seed": self._options.seed, **_shown(self._flags, self._options)}
+        return {"seed": self._options.seed, **self._named, **_shown(self._flags, self._options)}
 
     def _can_be_looked_up(self) -> bool:
         """Return True if `ordeal replay ID` looks where the traces of this session are saved."""

@@ -17,6 +17,7 @@ from rich.text import Text
 
 from ordeal._base.formatting import counted, one_line, percent
 from ordeal._base.limits import REPORT_SECONDS, ROWS_MAX
+from ordeal._engine.triage.triage import shrinking_seconds
 from ordeal._report.exploration import explorers_text, progress_figures, shrink_progress_line
 from ordeal.cli import terminal
 from ordeal.config.options import ExplorationOptions
@@ -44,6 +45,7 @@ class LiveView:
         self._told = 0
         self._edges = 0
         self._edges_at = 0.0
+        self._searched = 0.0  # for how long; what comes after it shrinks
 
     def __call__(self, snapshot: ProgressSnapshot) -> None:
         """Show ``snapshot`` when it is time, and what was found at once."""
@@ -60,14 +62,21 @@ class LiveView:
             self._due = snapshot.elapsed + REPORT_SECONDS
             width = self._region.width
             self._region.draw(
-                [self._head(snapshot, width), figures(snapshot, snapshot.elapsed - self._edges_at, width)], above=shown
+                [
+                    self._head(snapshot.elapsed, self._options.max_time, width),
+                    figures(snapshot, snapshot.elapsed - self._edges_at, width),
+                ],
+                above=shown,
             )
 
     def shrinking(self, snapshot: ShrinkSnapshot) -> None:
         """Show ``snapshot`` when it is time."""
+        self._searched = self._searched or snapshot.elapsed
         if snapshot.elapsed >= self._due or snapshot.waits:
             self._due = snapshot.elapsed + REPORT_SECONDS
-            self._region.draw([Text(shrink_progress_line(snapshot).strip())])
+            limit = shrinking_seconds(self._options)
+            head = self._head(snapshot.elapsed - self._searched, limit, self._region.width)
+            self._region.draw([head, Text(shrink_progress_line(snapshot).strip())])
 
     @contextmanager
     def telling_of_interrupts(self) -> Iterator[None]:
@@ -96,10 +105,9 @@ class LiveView:
         """Clear what is drawn. The failures above it stay."""
         self._region.clear()
 
-    def _head(self, snapshot: ProgressSnapshot, width: int) -> Text:
-        limit = self._options.max_time
+    def _head(self, seconds: float, limit: float, width: int) -> Text:
         total = clock(limit) if limit < 1e7 else "no limit"
-        time = f"{clock(snapshot.elapsed)} / {total}"
+        time = f"{clock(seconds)} / {total}"
         name = Text(self._name, style="bold")
         name.truncate(width // 3, overflow="ellipsis")
         parts = [(time, 0), (explorers_text(self._options), 2), ("Ctrl-C stops", 1)]
@@ -108,7 +116,7 @@ class LiveView:
         after = "  ".join(rest[1:])
         room = width - line.cell_len - len(after) - 2
         if room >= BAR_MIN and limit < 1e7:
-            bar = ProgressBar(total=max(limit, 1e-9), completed=min(snapshot.elapsed, limit), width=min(room, BAR_MAX))
+            bar = ProgressBar(total=max(limit, 1e-9), completed=min(seconds, limit), width=min(room, BAR_MAX))
             line.append_text(self._region.rendered(bar)).append("  ")
         return line.append(after)
 

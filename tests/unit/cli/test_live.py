@@ -144,8 +144,10 @@ def test_what_is_drawn_is_cleared_and_failures_stay(screen: io.StringIO) -> None
     view(at(0.5, failures=(found(1),)))
     view.shrinking(ShrinkSnapshot(2.0, 1, 2, 31, 8, 13))
     assert "shrinking failure 1 of 2: 31 -> 8 steps (13 tried)" in plain(screen.getvalue())
+    view.shrinking(ShrinkSnapshot(5.0, 2, 2, 9, 3, 20))
+    assert "0:03 / 0:30" in plain(screen.getvalue()), "it takes up to half as long as the search of a minute"
     view.close()
-    assert screen.getvalue().endswith("\r\x1b[J\x1b[?25h")
+    assert screen.getvalue().endswith("\r\x1b[1A\x1b[J\x1b[?25h")
     length = len(screen.getvalue())
     view.close()
     assert len(screen.getvalue()) == length

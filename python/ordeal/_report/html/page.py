@@ -158,7 +158,11 @@ def page_values(document: Mapping[str, Any], views: Mapping[str, TraceView], eve
 def command_of(options: Mapping[str, Any]) -> str:
     """Return the command that a run was started with: the options that decide which runs it makes, and for how long."""
     usual, config = ExplorationOptions(), options.get("config")
-    flags = [] if config in (None, DEFAULT_PATH) else [f"-c {config}"]
+    lists = {name: options.get(name) for name in ("classes", "target_modules")}
+    named, targets = ([*map(str, each)] if isinstance(each, list | tuple) else [] for each in lists.values())
+    # Without a class on the command line the settings file names both.
+    flags = [*named, *(f"-t {each}" for each in targets if named)]
+    flags += [] if config in (None, DEFAULT_PATH) else [f"-c {config}"]
     flags += [
         f"--{name.replace('_', '-')} {str(options[name]).removesuffix('.0')}"
         for name in ("seed", "max_time", "max_runs", "workers")

@@ -29,7 +29,7 @@ from ordeal._engine.trace_view.view import (
     TraceView,
     Variation,
 )
-from ordeal._report.html.page import render_page
+from ordeal._report.html.page import command_of, render_page
 from ordeal.errors import ConfigError
 
 _PAYLOADS = (
@@ -361,3 +361,19 @@ def test_properties_that_failed_come_first_and_the_environment_is_named() -> Non
     environment = page[page.index('<h2 id="environment">') :]
     for name in ("ordeal", "Run", "Began", "Python", "Hypothesis", "System", "Processors", "<code>seed</code>"):
         assert f"<dt>{name}</dt>" in environment
+
+
+@pytest.mark.parametrize(
+    ("options", "command"),
+    [
+        ({}, ""),
+        ({"seed": 7, "max_time": 5.0, "target_modules": ["shop"]}, "ordeal explore --seed 7 --max-time 5"),
+        (
+            {"classes": ["test_shop:ShopChaos"], "target_modules": ["shop"], "max_runs": 9, "config": "ordeal.toml"},
+            "ordeal explore test_shop:ShopChaos -t shop --max-runs 9",
+        ),
+        ({"classes": 3, "target_modules": None, "config": "other.toml"}, "ordeal explore -c other.toml"),
+    ],
+)
+def test_the_command_is_the_one_that_ran(options: dict[str, object], command: str) -> None:
+    assert command_of(options) == command
