@@ -10,7 +10,7 @@ import types
 import warnings
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from operator import itemgetter
@@ -211,10 +211,13 @@ def _instructions(code: types.CodeType) -> tuple[object, ...]:
     return done, code.co_exceptiontable, code.co_varnames[: code.co_argcount + code.co_kwonlyargcount], code.co_flags
 
 
-def compiled_unit(source: Source, text: bytes, function: tuple[int, int] | None) -> types.CodeType:
+def compiled_unit(
+    source: Source, text: bytes, function: tuple[int, int] | None, taken: Mapping[int, Collection[str]] | None = None
+) -> types.CodeType:
     """Return the code of a function (as a part of a module that holds little else), or that of the whole module.
 
     To compile a function alone takes a small part of the time of its file. It keeps its lines and its qualified name.
+    ``taken`` has names that functions take from their surroundings even if they use none, by their first lines.
     """
     if function is None:
         return _compiled(text, source, _future_flags(source))
@@ -222,10 +225,18 @@ def compiled_unit(source: Source, text: bytes, function: tuple[int, int] | None)
     # A mutant is within its function, and has as many lines as the original.
     start, end = source.span_of_lines(first, last)
     flags, before = _surroundings(source, function)
-    return _compiled(before + text[start : end + len(text) - len(source.text)] + b"\n", source, flags)
+    unit: bytes | ast.Module = before + text[start : end + len(text) - len(source.text)] + b"\n"
+    if taken:
+        unit = ast.parse(unit)
+        for node in ast.walk(unit):
+            if isinstance(node, Function) and (names := taken.get(lines_of(node)[0])):
+                # The compiler leaves out what never runs only after it has seen what it names.
+                never = ast.parse(f"if 0: {', '.join(names)}").body[0]
+                node.body += [ast.increment_lineno(never, node.body[-1].lineno - 1)]
+    return _compiled(unit, source, flags)
 
 
-def _compiled(text: bytes, source: Source, flags: int) -> types.CodeType:
+def _compiled(text: bytes | ast.Module, source: Source, flags: int) -> types.CodeType:
     with warnings.catch_warnings():
         # A mutant may call a tuple, or take an item of None: Python's warnings about that are not the user's.
         warnings.simplefilter("ignore", SyntaxWarning)

@@ -76,7 +76,7 @@ class Swap:
         default = source.default_at((mutant.start, mutant.end))
         try:
             if default is None:
-                self._exchange_code(compiled_unit(source, mutant.applied(source.text), mutant.function), mutant)
+                self._exchange_code(self._changed_unit(source, mutant), mutant)
             else:
                 self._exchange_default(source, mutant, *default)
             if not self._changes:
@@ -84,6 +84,18 @@ class Swap:
         except NotSwappable:
             self.undo()
             raise
+
+    def _changed_unit(self, source: Source, mutant: Mutant) -> types.CodeType:
+        """Return the code of the mutant, which takes as much from the surroundings of its functions as before."""
+        text = mutant.applied(source.text)
+        changed = compiled_unit(source, text, mutant.function)
+        now = {_place(code): code.co_freevars for code in codes_in(changed)}
+        lost = {
+            code.co_firstlineno: names
+            for code in codes_in(self._original)
+            if (names := sorted({*code.co_freevars}.difference(now.get(_place(code), code.co_freevars))))
+        }
+        return compiled_unit(source, text, mutant.function, lost) if lost else changed
 
     def _exchange_code(self, changed: types.CodeType, mutant: Mutant) -> None:
         assert mutant.function is not None
