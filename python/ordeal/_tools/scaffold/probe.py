@@ -419,9 +419,9 @@ class _ClassTrial:
             if is_optional and (not options or len(found) >= 4):
                 skips = True
                 continue
-            by_name = skips or each.kind is each.KEYWORD_ONLY
             is_syntax = function_name.startswith("__") and function_name not in ("__init__", "__call__")
             may_lack = OMITTED in options and each.kind is not each.POSITIONAL_ONLY and not is_syntax
+            by_name = skips or may_lack or each.kind is each.KEYWORD_ONLY
             is_guessed = each.annotation is each.empty or (
                 any(option in ANYTHING for option in options) and not known_values(text_of(each.annotation))
             )
