@@ -119,6 +119,7 @@ wheels: build
 
 screens: build
 	@python tools/screenshots.py
+	@python tools/record_bugs.py
 
 soak: build
 	@python benchmarks/soak.py --minutes $(MINUTES) --machine $(MACHINE)

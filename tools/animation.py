@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 import html
+import tomllib
+from pathlib import Path
 
+#: The first line of a picture: the version of ordeal that it shows.
+VERSION_LINE = "<!-- ordeal {version} -->\n".format_map(
+    tomllib.loads((Path(__file__).parent.parent / "pyproject.toml").read_text("utf-8"))["project"]
+)
 COLUMNS = 104
 #: How long each frame is shown, and the last one.
 FRAME_SECONDS, LAST_SECONDS = 0.7, 6.0
@@ -17,7 +23,7 @@ def animated(title: str, screens: list[list[str]]) -> str:
     width, height = COLUMNS * WIDTH + 24, rows * HEIGHT + 24
     total = FRAME_SECONDS * (len(screens) - 1) + LAST_SECONDS
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}">',
+        f'{VERSION_LINE}<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}">',
         f"<title>{html.escape(title)}</title>",
         '<rect width="100%" height="100%" rx="8" fill="#1e1e1e"/>',
         '<g font-family="monospace" font-size="14" fill="#d8d8d8">',

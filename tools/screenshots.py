@@ -22,6 +22,7 @@ import tomllib
 from pathlib import Path
 
 from accessibility import Tab, opened
+from animation import VERSION_LINE
 from rich.console import Console
 from rich.text import Text
 
@@ -85,6 +86,10 @@ def write_pages(tab: Tab, folder: Path, project: Path) -> None:
     subprocess.run(view, cwd=project, capture_output=True, check=True)
     for name, width, dark in (("", 1280, True), ("-light", 1280, False), ("-narrow", 390, False)):
         take(tab, second.as_uri(), IMAGES / f"trace{name}.png", size=(width, 1000), dark=dark)
+    subprocess.run([ordeal(), "mutate", "--sample", "60"], cwd=project, capture_output=True, check=False)
+    mutants = [ordeal(), "mutate", "report", "html"]
+    made = subprocess.run(mutants, cwd=project, capture_output=True, text=True, check=True)
+    take(tab, (project / made.stdout.strip()).as_uri(), IMAGES / "mutants.png", size=(1280, 800))
     command = [ordeal(), "dashboard"]
     with subprocess.Popen(command, cwd=project, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as served:
         assert served.stdout is not None
@@ -182,7 +187,7 @@ def draw(shown: Text, path: Path, *, title: str) -> None:
         svg = console.export_svg(title=title, unique_id=path.stem)
     # A font from elsewhere would be loaded from the network.
     svg = re.sub(r"@font-face\s*{.*?}", "", svg, flags=re.DOTALL).replace("Fira Code, ", "")
-    path.write_text(re.sub(r"[ \t]+\n", "\n", svg), "utf-8")
+    path.write_text(VERSION_LINE + re.sub(r"[ \t]+\n", "\n", svg), "utf-8")
 
 
 def take(tab: Tab, address: str, path: Path, *, size: tuple[int, int], dark: bool = False) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib.util
 import re
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -176,6 +177,14 @@ def test_every_picture_is_shown() -> None:
     text = "".join(path.read_text("utf-8") for path in PAGES)
     unused = [path.name for path in ROOT.glob("docs/**/images/*") if path.name not in text]
     assert not unused
+
+
+def test_pictures_of_terminals_are_of_this_version() -> None:
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["version"]
+    pictures = list(ROOT.glob("docs/**/images/*.svg"))
+    old = [path.name for path in pictures if not path.read_text("utf-8").startswith(f"<!-- ordeal {version} -->")]
+    assert pictures
+    assert not old, "run `make screens`"
 
 
 #: Words of a message, with each value as one.
