@@ -166,9 +166,24 @@ void Monitor::stop() {
   }
 }
 
-std::optional<std::string> Monitor::error() const {
+std::optional<std::string> Monitor::error() {
+  if (const auto taken = tool_id()) {
+    holds(*taken);
+  }
   const auto lock = lock_.hold();
   return error_;
+}
+
+bool Monitor::holds(int tool_id) noexcept {
+  try {
+    if (references_.monitoring.attr("get_tool")(tool_id).is(references_.name)) {
+      return true;
+    }
+    throw Error("other code has taken tool id " + std::to_string(tool_id) + " of sys.monitoring away");
+  } catch (...) {
+    keep_error();
+    return false;
+  }
 }
 
 int Monitor::take_tool_id() {
@@ -255,10 +270,8 @@ void Monitor::disarm(int tool_id) noexcept {
     }
   };
   const py::object& monitoring = references_.monitoring;
-  bool is_ours = false;
-  attempt([&] { is_ours = monitoring.attr("get_tool")(tool_id).is(references_.name); });
-  if (!is_ours) {
-    return;  // other code freed the id; removing events now would disturb its next holder
+  if (!holds(tool_id)) {
+    return;  // removing events now would disturb its next holder
   }
   attempt([&] { monitoring.attr("set_events")(tool_id, 0); });
   for (const py::object& code : code_objects()) {

@@ -138,8 +138,8 @@ class Monitor : public std::enable_shared_from_this<Monitor> {
   }
   [[nodiscard]] TraceLevel level() const noexcept { return level_; }
   // The first error inside a callback, which the program under test must not see. Tracing continues without that
-  // location.
-  [[nodiscard]] std::optional<std::string> error() const;
+  // location. That other code has taken the tool id away is an error too: nothing is traced from then on.
+  [[nodiscard]] std::optional<std::string> error();
 
   // The callbacks. Each returns whether the location has more to report; false silences it.
   bool on_entry(PyCodeObject* code) noexcept;
@@ -221,6 +221,8 @@ class Monitor : public std::enable_shared_from_this<Monitor> {
   }
 
   int take_tool_id();
+  // Whether other code has left the tool id to this monitor; keeps an error if not.
+  bool holds(int tool_id) noexcept;
   void arm();
   void adopt_running();
   void restart_events();

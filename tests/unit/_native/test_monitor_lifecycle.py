@@ -94,8 +94,10 @@ def test_an_id_that_was_taken_away_is_left_to_its_new_holder(make_module: MakeMo
     sys.monitoring.free_tool_id(IDS[0])
     sys.monitoring.use_tool_id(IDS[0], "another")
     try:
+        assert monitor.error == f"other code has taken tool id {IDS[0]} of sys.monitoring away"
         monitor.stop()
         assert sys.monitoring.get_tool(IDS[0]) == "another"
+        assert monitor.error == f"other code has taken tool id {IDS[0]} of sys.monitoring away"
     finally:
         sys.monitoring.free_tool_id(IDS[0])
 

@@ -14,6 +14,7 @@ from ordeal._engine.execution.machine import make_driver
 from ordeal._engine.search.monitoring import Monitoring
 from ordeal._engine.search.search import Search
 from ordeal.errors import TargetError
+from ordeal.explore import Explorer
 
 from ...samples.monitored import MakeModule
 from ...samples.triaged import settings_for
@@ -54,6 +55,23 @@ def test_where_other_tools_leave_no_way_to_watch_that_is_the_error(make_module: 
     finally:
         for number in taken:
             sys.monitoring.free_tool_id(number)
+
+
+def test_a_tool_id_that_other_code_takes_away_is_a_note(make_module: MakeModule) -> None:
+    make_module(CODE, "sut")
+    given: list[int] = []
+
+    class Freeing(RuleBasedStateMachine):
+        @rule()
+        def go(self) -> None:
+            for number in range(6):
+                if not given and sys.monitoring.get_tool(number) == "ordeal":
+                    given.append(number)
+                    sys.monitoring.free_tool_id(number)
+
+    result = Explorer(Freeing, target_modules=["sut"], workers=1).run(max_runs=5)
+    taken = f"other code has taken tool id {given[0]} of sys.monitoring away"
+    assert f"Some code was not traced: {taken}." in result.notes
 
 
 def test_the_files_that_a_rule_touches_are_those_of_that_rule(make_module: MakeModule) -> None:
