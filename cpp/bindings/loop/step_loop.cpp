@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <ctime>
 #include <limits>
 #include <span>
@@ -11,6 +12,7 @@
 #include "bindings/cpython/c_api.h"
 #include "bindings/loop/kept_names.h"
 #include "core/base/check.h"
+#include "core/tape/journal.h"
 
 namespace ordeal::bindings {
 namespace {
@@ -132,6 +134,7 @@ StepLoop::End StepLoop::run(const Run& run) {
   if (run.fresh && !check_invariants()) {
     return End::kFailed;
   }
+  const std::uint32_t forks = Journal::forks();
   while (!is_full()) {
     const NextStep step = next();
     ++steps;
@@ -144,6 +147,9 @@ StepLoop::End StepLoop::run(const Run& run) {
     const bool is_timed = session_ != nullptr && session_->wants_times();
     const double began = is_timed ? monotonic_seconds() : 0;
     const StepEnd end = take_step(step);
+    if (Journal::forks() != forks) {
+      std::_Exit(0);  // the child of a fork of the program would search as well
+    }
     if (end != StepEnd::kFailed) {
       raise_failed();
     }

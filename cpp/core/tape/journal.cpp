@@ -40,7 +40,7 @@ static_assert(sizeof(JournalHeader) < Journal::kBytesMin);
 
 namespace {
 
-// How many forks lie between the first process and this one. A fork invalidates all existing journals for the child.
+// A fork invalidates all existing journals for the child.
 std::uint32_t journal_forks = 0;
 
 }  // namespace
@@ -86,6 +86,8 @@ Journal::Journal(std::span<std::byte> memory) : owner_(journal_forks) {
 void Journal::own() noexcept { owner_ = journal_forks; }
 
 void Journal::forked() noexcept { ++journal_forks; }
+
+std::uint32_t Journal::forks() noexcept { return journal_forks; }
 
 // Runs no destructors and flushes no buffers: these belong to the parent process.
 inline void Journal::check_owner() const noexcept {

@@ -49,6 +49,8 @@ class Journal {
   void own() noexcept;
   // Must be called in the child after a fork.
   static void forked() noexcept;
+  // How many forks lie between the first process and this one.
+  [[nodiscard]] static std::uint32_t forks() noexcept;
 
   // Records what a tape records, in the same order.
   void begin_run() noexcept;

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from enum import Enum
+from os import getpid
 from traceback import walk_tb
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
@@ -23,6 +24,7 @@ from ordeal._engine.execution import bucket
 from ordeal._engine.execution.bucket import user_frames
 from ordeal._engine.execution.kept_names import keeping, lent
 from ordeal._engine.execution.recorder import Observer
+from ordeal._engine.isolation.child import leave
 from ordeal._engine.isolation.hangs import SECONDS_MIN, HangPolicy
 from ordeal._engine.isolation.watchdog import OutOfTime, Watchdog
 from ordeal._hypothesis.build_context import in_test
@@ -250,7 +252,7 @@ class Driver:
             KeyboardInterrupt: passed on, after the teardown of the machine.
             hypothesis.errors.InvalidDefinition: no rule can run in a state that was reached.
         """
-        outcome = Outcome(Status.DONE, 0)
+        outcome, process = Outcome(Status.DONE, 0), getpid()
         outside.clear()
         outside.hook_asyncio()
         signals_before = interrupts.signal_count()
@@ -318,6 +320,9 @@ class Driver:
             outcome.status = Status.FAILED
             outcome.error = self._cause_in_time(known)
         finally:
+            if getpid() != process:
+                # The child of a fork of the program would search as well.
+                leave(0)
             if self.watchdog.ended is not None:
                 self.watchdog.forget()
             end_names_of_run()

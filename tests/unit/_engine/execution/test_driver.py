@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
 import unittest
 from contextlib import suppress
@@ -291,3 +293,31 @@ def test_what_was_violated_before_a_skip_is_a_failure() -> None:
     with driver.watching():
         outcome = driver.execute(Steps(driver, (RULE, "skip")))
     assert (outcome.status, str(outcome.error)) == (Status.FAILED, "always violated: kept")
+
+
+FORKING = """
+import os, sys
+from hypothesis.stateful import RuleBasedStateMachine, rule
+from ordeal._engine.execution.driver import Driver
+from ordeal.explore import Explorer
+
+class Forking(RuleBasedStateMachine):
+    forks = 0
+
+    @rule()
+    def go(self):
+        if Forking.forks < 3:
+            Forking.forks += 1
+            if child := os.fork():
+                os.waitpid(child, 0)
+
+Driver.in_cpp = "python" not in sys.argv
+result = Explorer(Forking, workers=1).run(max_runs=10)
+os.write(1, b"%d runs" % result.total_runs)
+"""
+
+
+@pytest.mark.parametrize("loop", ["C++", "python"])
+def test_the_child_of_a_fork_of_the_program_does_not_search_as_well(loop: str) -> None:
+    command = [sys.executable, "-Wignore", "-c", FORKING, loop]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "10 runs"
