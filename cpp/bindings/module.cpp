@@ -10,6 +10,10 @@
 
 PYBIND11_MODULE(_native, m, pybind11::mod_gil_not_used()) {
   namespace py = pybind11;
+  // What the process has once would serve two interpreters; Python itself refuses only those with their own GIL.
+  if (PyInterpreterState_Get() != PyInterpreterState_Main()) {
+    throw py::import_error("ordeal does not run in a sub-interpreter: import it in the main interpreter");
+  }
   m.doc() = "The compiled engine of ordeal. Its typed contract is `_native.pyi`.";
   m.attr("__version__") = ORDEAL_VERSION;
   py::register_exception<ordeal::Error>(m, "CoreError", PyExc_ValueError);
