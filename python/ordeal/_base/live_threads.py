@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import importlib._bootstrap
+import re
 import sys
 import threading
 from typing import Any
@@ -16,6 +18,7 @@ _TOOLS = frozenset(
         *("jupyter_client", "memray", "ordeal", "pydevd", "pytest", "pytest_timeout", "tqdm", "xdist", "zmq"),
     }
 )
+_GIL_TURNED_ON = re.compile(r"\(GIL\) has been enabled to load module '([\w.]+)'")
 
 
 def program_threads() -> list[str]:
@@ -34,6 +37,17 @@ def program_threads() -> list[str]:
 def has_gil() -> bool:
     """Return True if one thread at a time runs Python code."""
     return getattr(sys, "_is_gil_enabled", lambda: True)()  # Python 3.12 always has one
+
+
+def gil_note() -> str:
+    """Return a sentence about what has turned the GIL on, where Python and its user leave it off; otherwise nothing."""
+    if not has_gil() or "t" not in sys.abiflags or getattr(sys.flags, "gil", None) is not None:
+        return ""
+    # Python warns once, from here, and leaves no other trace.
+    warned = vars(importlib._bootstrap).get("__warningregistry__", {})
+    names = sorted({name for key in warned for name in _GIL_TURNED_ON.findall(str(key))})
+    who = f"The extension{'s' * (len(names) > 1)} {', '.join(names)}" if names else "An extension"
+    return f"{who} turned the GIL on, so threads take turns: use a version for free-threaded Python, or PYTHON_GIL=0."
 
 
 def threads_text(names: list[str]) -> str:

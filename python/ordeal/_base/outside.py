@@ -18,6 +18,7 @@ from time import monotonic
 from typing import Any, Literal
 
 from ordeal._base.limits import LISTED_MAX
+from ordeal._base.live_threads import program_threads, threads_text
 from ordeal._base.untrusted import bounded_call, error_message, readable, type_name
 
 #: See ``ordeal.chaos``.
@@ -100,7 +101,11 @@ class OutsideWatch:
             started = set(threading.enumerate()) - self._threads - {threading.current_thread()}
             for thread in started:
                 thread.join(max(0.0, until - monotonic()))
-            self._waits_for_threads = not any(thread.is_alive() for thread in started)
+            left = {thread.name for thread in started if thread.is_alive()}
+            self._waits_for_threads = not left
+            if names := [name for name in program_threads() if name in left]:
+                it = "it" if len(names) == 1 else "them"
+                self.warn(f"{threads_text(names)} outlived the run that started {it}; join {it} in teardown()")
         self.raise_failed()
 
     # -- the hooks ----------------------------------------------------------------------------------------------------

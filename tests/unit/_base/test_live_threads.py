@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import functools
+import importlib._bootstrap
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import SimpleNamespace
 
 import pytest
 
+from ordeal._base import live_threads
 from ordeal._base.live_threads import program_threads
 
 
@@ -55,3 +58,16 @@ def test_a_timer_counts_by_what_it_calls() -> None:
         finally:
             timer.cancel()
             timer.join()
+
+
+def test_what_turned_the_gil_on_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    warned = f"The global interpreter lock (GIL) has been enabled to load module 'shop._fast', which {'x' * 40}"
+    monkeypatch.setitem(vars(importlib._bootstrap), "__warningregistry__", {(warned, RuntimeWarning, 491): True})
+    assert live_threads.gil_note() == "", "this Python has always had one, or has none"
+    flags = SimpleNamespace(gil=None)
+    monkeypatch.setattr(live_threads, "sys", SimpleNamespace(abiflags="t", flags=flags, _is_gil_enabled=lambda: True))
+    assert live_threads.gil_note().startswith("The extension shop._fast turned the GIL on, so threads take turns: ")
+    monkeypatch.delitem(vars(importlib._bootstrap), "__warningregistry__")
+    assert live_threads.gil_note().startswith("An extension turned the GIL on, so threads take turns: ")
+    flags.gil = 1
+    assert live_threads.gil_note() == "", "its user has turned it on"

@@ -162,6 +162,27 @@ def test_a_hook_of_the_program_is_called_too(monkeypatch: pytest.MonkeyPatch) ->
     assert len(seen) == 1
 
 
+class Outliving(RuleBasedStateMachine):
+    """Its thread goes on until the search has ended."""
+
+    end = threading.Event()
+
+    @rule()
+    def act(self) -> None:
+        if not any(thread.name == "a loop" for thread in threading.enumerate()):
+            threading.Thread(target=self.end.wait, args=(300,), daemon=True, name="a loop").start()
+
+
+def test_a_thread_that_outlives_its_run_is_named() -> None:
+    Outliving.end.clear()
+    try:
+        result = Explorer(Outliving, workers=1).run(max_runs=5, steps_per_run=3)
+    finally:
+        Outliving.end.set()
+    outlived = "the thread 'a loop' outlived the run that started it; join it in teardown()"
+    assert (result.failures, result.notes) == ([], (f"Outside of the steps: {outlived}.",))
+
+
 @pytest.mark.forks
 def test_a_worker_sends_what_it_warns_of() -> None:
     class Leaking(RuleBasedStateMachine):

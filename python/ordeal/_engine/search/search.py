@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 import ordeal._native as _native
 from ordeal._base.buggify_state import many_runs
 from ordeal._base.formatting import one_line, writable_text
+from ordeal._base.live_threads import gil_note
 from ordeal._base.outside import NOTE, outside
 from ordeal._base.untrusted import error_message
 from ordeal._engine.coverage.targets import Target
@@ -246,6 +247,8 @@ class Search:
         monitor = self.monitoring.monitor
         if monitor is not None and monitor.error is not None:
             self.tally.note(f"Some code was not traced: {monitor.error}.")
+        if gil := gil_note():
+            self.tally.note(gil)
         for rule in self.driver.definition.rules:
             if rule.targets and returns_nothing(rule.function):
                 filled = f"Rule {rule.name} fills bundle {rule.targets[0]} and always returns None"
