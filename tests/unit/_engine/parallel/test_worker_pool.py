@@ -177,6 +177,7 @@ class TestWhatTheyTell:
         assert caught.value.hint == "add one"
 
 
+@pytest.mark.supervised
 def test_a_step_that_takes_long_is_no_lack_of_progress(monkeypatch: pytest.MonkeyPatch) -> None:
     waits = iter((0.0, 5.0))
 
