@@ -254,6 +254,7 @@ def test_under_hypothesis_too_a_chaos_test_ends_with_its_first_failure() -> None
 
 
 @pytest.mark.forks
+@pytest.mark.usefixtures("own_threads_alone")
 def test_what_a_forked_run_warns_of_is_noted() -> None:
     made_in = [0]
 
