@@ -447,6 +447,8 @@ BEHAVIOURS: dict[str, Behaviour] = {
     "signal that is handled": Behaviour(_signalled, "ProcessLookupError"),
     "alarm": Behaviour(_alarm, "TimeoutError"),
     "ignore signals": Behaviour(_ignore_signals),
+    "have alarms do what they do by default": Behaviour(lambda: signal.signal(signal.SIGALRM, signal.SIG_DFL)),
+    "leave an alarm behind": Behaviour(lambda: signal.setitimer(signal.ITIMER_REAL, 60.0)),
     "change the directory": Behaviour(lambda: os.chdir(tempfile.gettempdir())),
     "switch off the collector": Behaviour(gc.disable),
     "seed the generator": Behaviour(lambda: random.seed(5)),
@@ -462,6 +464,9 @@ BEHAVIOURS: dict[str, Behaviour] = {
     "end the process from a thread": Behaviour(_in_thread(lambda: os._exit(3)), "ProcessExitError", ends_process=True),
     "abort": Behaviour(os.abort, "ProcessKilledError", ends_process=True),
     "segfault": Behaviour(lambda: ctypes.string_at(0), "ProcessKilledError", ends_process=True),
+    "become another program": Behaviour(
+        lambda: os.execlp("sleep", "sleep", "60"), "ProcessExitError", ends_process=True
+    ),
     "hang": Behaviour(lambda: time.sleep(60), "RuleTimeoutError", ends_process=True),
     "wait for a lock": Behaviour(_locked, "RuleTimeoutError", ends_process=True),
     "hang that catches": Behaviour(_stubborn, "RuleTimeoutError", ends_process=True),
