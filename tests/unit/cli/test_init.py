@@ -88,6 +88,40 @@ def test_a_package_gets_a_machine_that_has_run(run: Run) -> None:
     assert "error: tests/test_ordeal_cart.py is already there" in err
 
 
+COUNTS = """
+    class Lot:
+        def __init__(self, places: int = 3):
+            self.places = self.free = places
+            self.cars = set()
+
+        def enter(self, plate: str) -> None:
+            if self.free <= 0:
+                raise ValueError("full")
+            self.free -= 1
+            self.cars.add(plate)  # the mistake: a car that is inside takes a second place
+
+        def leave(self, plate: str) -> None:
+            self.cars.remove(plate)
+            self.free += 1
+
+        def __len__(self):
+            return self.places - self.free
+
+        def __iter__(self):
+            return iter(self.cars)
+"""
+
+
+@pytest.mark.slow
+def test_a_length_that_counts_too_much_is_a_finding(run: Run) -> None:
+    """One method breaks it by itself, as one that is meant to would."""
+    Path("src/shop/__init__.py").write_text(dedent(COUNTS))
+    code, out, err = run("init", "--seconds", "1", "--json")
+    assert code == 0, err
+    (found,) = json.loads(out)["result"]["failures"]
+    assert found["place"]["name"] == "length_counts_items"
+
+
 @pytest.mark.slow
 def test_what_calls_refuse_on_purpose_is_no_finding(run: Run) -> None:
     """A refusal that only a long sequence meets: the trial of the class does not see it."""
