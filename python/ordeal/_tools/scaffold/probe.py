@@ -21,7 +21,7 @@ import time
 import types
 from collections import Counter
 from collections.abc import Callable, Iterator, MappingView, Sequence
-from contextlib import AbstractContextManager, ContextDecorator
+from contextlib import AbstractContextManager, ContextDecorator, suppress
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from itertools import islice, product
@@ -729,10 +729,14 @@ class _ClassTrial:
                     bounded(lambda thing=thing, claim=claim: claim(thing))  # type: ignore[misc]
                 except BaseException as error:  # noqa: BLE001 - a method of the class under trial
                     found[name] &= isinstance(error, Exception) and not self._is_intended(error)
-        if found["counts"]:
-            # A method that is called often leaves more than one item of each key, if that is what the length counts.
-            alone = [self._used([method]) for method in self._working()]
-            found["counts"] = not any(bounded(lambda thing=thing: _counts_items(thing)) for thing in alone)  # type: ignore[misc]
+        # Iterating may yield something else than what the length counts and what `in` asks for: then a method that is
+        # called often shows it by itself.
+        for thing in (
+            [self._used([method]) for method in self._working()] if found["counts"] or found["contains"] else ()
+        ):
+            with suppress(Exception, CallTimeoutError):
+                found["counts"] &= not bounded(lambda thing=thing: _counts_items(thing))  # type: ignore[misc]
+                found["contains"] &= bounded(lambda thing=thing: claims["contains"](thing))  # type: ignore[misc]
         return found
 
 

@@ -233,6 +233,11 @@ DEFAULTS = """
             return sum(self.kinds.values())
 
 
+    class Pairs(Bag):
+        def __iter__(self):
+            return iter(self.kinds.items())
+
+
     class Counts(Bag):
         def items(self):
             return [(key, None) for key, count in self.kinds.items() for _ in range(count)]
@@ -265,11 +270,12 @@ def test_an_argument_with_a_default_is_given_and_left_out(tmp_path: Path, monkey
 
 
 @pytest.mark.slow
-def test_a_length_may_count_more_than_iterating_yields(tmp_path: Path) -> None:
+def test_iterating_may_yield_something_else_than_what_is_counted_and_asked_for(tmp_path: Path) -> None:
     (tmp_path / "heaps.py").write_text(dedent(DEFAULTS), "utf-8")
-    tried = try_classes(["heaps:Bag", "heaps:Counts"], [tmp_path])
+    tried = try_classes(["heaps:Bag", "heaps:Counts", "heaps:Pairs"], [tmp_path])
     assert tried["heaps:Bag"].protocol == {"len": True, "counts": True, "contains": True, "repr": True}
     assert not tried["heaps:Counts"].protocol["counts"], "its items are as many"
+    assert not tried["heaps:Pairs"].protocol["contains"], "it is asked for keys, and yields pairs"
 
 
 def test_what_is_known_by_its_name_is_not_repeated_here() -> None:
