@@ -42,7 +42,6 @@ CHANCE_IN_PYTHON = {
     "python/ordeal/faults/randomness.py",
     "python/ordeal/_pytest/global_generators.py",
     "python/_ordeal_pytest.py",  # the state before the project runs
-    "python/ordeal/_engine/execution/kept_names.py",  # its functions, so that a program may replace them
     "python/ordeal/_pytest/plain_random.py",
     "python/ordeal/_pytest/chaos.py",
     "python/ordeal/seed.py",

@@ -1,6 +1,6 @@
-"""Keeps names of builtins, ``sys``, ``os`` and ``random`` for the engine where the program under test replaces them.
+"""Keeps builtins and names of ``sys`` as they are for the engine, also where the program under test replaces them.
 
-A rule may replace or delete one: to test with it, or by mistake. All Python code of the engine, of Hypothesis and
+A rule may replace or delete a builtin: to test with it, or by mistake. All Python code of the engine, of Hypothesis and
 of the standard library would see it, and what fails there would count as a failure of the program. So the program has
 its own names while its code runs, and the engine has those that it knows in between.
 """
@@ -8,8 +8,6 @@ its own names while its code runs, and the engine has those that it knows in bet
 from __future__ import annotations
 
 import builtins
-import os
-import random
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -18,8 +16,8 @@ from ordeal._native import keep_names, lend_names, take_names
 
 #: Builtins that a program may replace for good, so that all its modules see it; no run depends on them.
 _FREE = {"_", "__import__", "breakpoint", "copyright", "credits", "display", "exit", "help", "input", "license", "open"}
-#: What the modules hold besides functions. The hooks of `sys` belong to the program.
-_VALUES = {"environ", "meta_path", "modules", "monitoring", "path", "path_hooks"}
+#: What `sys` holds besides functions. Its hooks belong to the program.
+_VALUES = {"meta_path", "modules", "monitoring", "path", "path_hooks"}
 
 keep_names(
     vars(builtins),
@@ -34,10 +32,10 @@ keep_names(
 
 @contextmanager
 def keeping() -> Iterator[None]:
-    """Keep in the block what the modules hold now, when the program is imported; what it puts there later stays."""
-    for space in map(vars, (sys, os, os.path, random)):
-        functions = {name: each for name, each in space.items() if callable(each) and not name.endswith("hook")}
-        keep_names(space, functions | {name: space[name] for name in _VALUES & space.keys()}, of_run=False)
+    """Keep in the block what ``sys`` holds now, when the program has been imported; what it puts there later stays."""
+    space = vars(sys)
+    functions = {name: each for name, each in space.items() if callable(each) and not name.endswith("hook")}
+    keep_names(space, functions | {name: space[name] for name in _VALUES & space.keys()}, of_run=False)
     try:
         yield
     finally:

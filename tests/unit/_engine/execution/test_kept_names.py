@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import builtins
 import os
-import random
 import sys
 from typing import Any
 
@@ -67,9 +66,6 @@ class Hostile(RuleBasedStateMachine):
 NAMES = [
     *((builtins, name) for name in ("isinstance", "len", "dict", "next", "Exception", "type", "super", "tuple")),
     *((sys, name) for name in ("modules", "exception", "_getframe", "path")),
-    *((os, name) for name in ("environ", "fspath", "getpid", "path", "stat", "write")),
-    *((os.path, name) for name in ("abspath", "join")),
-    (random, "getstate"),
 ]
 
 
