@@ -212,7 +212,7 @@ def made_pages(folder: Path) -> Iterator[str]:
     with subprocess.Popen([ordeal, "dashboard"], cwd=project, stdout=subprocess.PIPE, text=True) as dashboard:
         address = str(dashboard.stdout and dashboard.stdout.readline()).strip()
         yield address
-        yield f"{address}runs/{next((project / '.ordeal/runs').iterdir()).name}"
+        yield f"{address}runs/{(project / '.ordeal/runs/latest').resolve().name}"
         dashboard.terminate()
 
     samples = importlib.import_module("unit._report.html.test_page")

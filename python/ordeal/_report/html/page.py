@@ -40,6 +40,7 @@ from ordeal._report.html.finding import finding_values, rows_of
 from ordeal._tools.risk import FunctionRisk
 from ordeal.config.options import DEFAULT_PATH, ExplorationOptions
 from ordeal.errors import ConfigError
+from ordeal.result.exploration import run_kind_lines
 from ordeal.result.failure import failure_id
 from ordeal.result.parts import broken_invariant
 
@@ -51,8 +52,17 @@ _EDITORS = {
     "zed": "zed://file{file}:{line}",
     "pycharm": "pycharm://open?file={file}&line={line}",
 }
-#: Explains the figures whose names do not.
-_MEANINGS = {"edges": "jumps from one line or branch to the next that some run took", "lines": "of the target modules"}
+#: Explains the words of the pages that do not explain themselves.
+_MEANINGS = {
+    "edges": "jumps from one line or branch to the next that some run took",
+    "lines": "of the target modules",
+    "checkpoints": "states in a run from which other runs may continue",
+    "Checkpoints kept": "states in a run from which other runs may continue",
+    "Swarm laws": "how runs chose the rules and faults that they leave out",
+    "new": "no saved failure (seed) is like it",
+    "known": "a saved failure (seed), found again",
+    "flaky": "replayed, it does not fail in the same way each time",
+}
 #: More marks than this hide the curve.
 MARKS_MAX = 30
 #: Properties that failed come first, then those that nothing reached.
@@ -86,6 +96,7 @@ def templates(*folders: Path) -> Any:
         undefined=jinja.StrictUndefined,
     )
     markup = importlib.import_module("markupsafe").Markup
+    environment.globals["meanings"] = _MEANINGS
     environment.globals["style"] = markup((TEMPLATES / "style.css").read_text("utf-8"))
     environment.globals["script"] = markup(SCRIPT.read_text("utf-8").strip())
     environment.globals["script_hash"] = script_hash()
@@ -281,7 +292,7 @@ def figures_of(result: Mapping[str, Any]) -> list[dict[str, str]]:
         rows.append((f"{result['unique_edges']:,}", "edges"))
     if behavior["lines_total"]:
         rows.append((f"{behavior['lines_covered']:,} of {behavior['lines_total']:,}", "lines"))
-    return [{"value": value, "what": what, "title": _MEANINGS.get(what, "")} for value, what in rows]
+    return [{"value": value, "what": what} for value, what in rows]
 
 
 def _chart_text(points: Sequence[Point], marks: Sequence[Mark]) -> str:
@@ -327,9 +338,9 @@ def _search(result: Mapping[str, Any]) -> list[dict[str, str]]:
             ("The next run shows something new", f"with a probability of at most {discovery['next_run_max']:.2g}")
         )
         rows.append(("Still to be found, at least", max(0, discovery["unseen"])))
-    for kinds, counts in result["telemetry"]["runs"].items():
-        shown = ", ".join(f"{name} {count}" for name, count in counts.items() if count)
-        rows.append((f"Runs by {kinds}", shown or "none"))
+    for line in run_kind_lines(result["telemetry"]["runs"]):
+        what, _, shares = line.partition(": ")
+        rows.append((what, shares))
     return [{"what": what, "value": str(value)} for what, value in rows]
 
 

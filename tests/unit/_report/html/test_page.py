@@ -301,8 +301,23 @@ def test_a_known_failure_and_a_flaky_one_are_told_from_a_new_one() -> None:
     shown = result(
         failure(id="1", seed_path="seeds/a.json"), failure(id="2"), failure(id="3", flaky=True), seed_replays=seeds
     )
-    badges = [part.partition("<")[0] for part in render_page(document(shown)).split('class="badge ')[1:]]
-    assert badges == ['known">known', 'new">new', 'flaky">flaky']
+    badges = re.findall(r'class="badge (\w+)" title="[^"]+">(\w+)<', render_page(document(shown)))
+    assert badges == [("known", "known"), ("new", "new"), ("flaky", "flaky")]
+
+
+def test_kinds_of_runs_have_the_words_of_the_terminal_and_words_of_the_trade_are_explained() -> None:
+    telemetry = {**result()["telemetry"], "runs": {"starts": {"fresh": 3, "leaning": 1}, "swarm": {}}}
+    page = render_page(document(result(telemetry=telemetry)))
+    assert "<dt>Runs</dt><dd>75% fresh, 25% from a checkpoint with changed arguments</dd>" in page
+    assert re.search(r'<dt title="[^"]+">Checkpoints kept</dt>', page)
+
+
+def test_all_of_a_suspicious_line_is_shown_and_figures_stand_below_their_names() -> None:
+    page = render_page(document(result(failure())), views={"5ad946": view()})
+    table = page[page.index('<table class="suspicious">') :].partition("</table>")[0]
+    assert "text:1</code><br><code>text</code></td>" in table
+    faults = page[page.index("<summary>Faults</summary>") :].partition("</thead>")[0]
+    assert faults.count('class="number"') == 3
 
 
 def test_without_findings_it_says_so() -> None:
