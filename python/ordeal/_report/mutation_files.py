@@ -157,7 +157,8 @@ def mutation_page(sources: Sequence[Source], judgement: Judgement) -> str:
     bars = {"survived": counts["survived"], "uncovered": score.uncovered, "noticed": score.detected}
     percent = "nothing was judged" if score.percent is None else f"{score.percent} % of {score.judged} were noticed"
     verdict = f"{counted(counts['survived'], 'mutant')} survived"
-    files = [_file(source, judgement) for source in sources]
+    made = [_file(source, judgement) for source in sources]
+    files = sorted(made, key=lambda file: (-file["survived"], not file["is_open"]))
     found = [each for file in files for part in file["parts"] for each in part["open"]]
     for before, each, after in zip([None, *found], found, [*found[1:], None], strict=False):
         each |= {"before": before["id"] if before else "", "next": after["id"] if after else ""}
@@ -172,7 +173,7 @@ def mutation_page(sources: Sequence[Source], judgement: Judgement) -> str:
             *((word, counts[word]) for word in WORDS if counts[word] and word not in bars),
             *((kind, number) for kind, number in judgement.left_out.items() if number),
         ],
-        "files": sorted(files, key=lambda file: (-file["survived"], not file["is_open"])),
+        "files": files,
         "rates": rate_tables(judgement.verdicts) if judgement.verdicts else [],
         "machines": machine_lines(judgement),
         "tables": machine_tables(judgement),

@@ -94,8 +94,8 @@ def test_the_page_says_who_kills_and_why_survivors_survived(tmp_path: Path) -> N
     assert tables["Kills by invariant"] == [["sound", 1, 1, "stock"], ["idle", 0, 0, "nothing"]]
     assert tables["Why they survived"] == [["state differs", 1, "stock 1"]]
     page = mutation_page([source], said)
-    assert "state differs at step 5 of trace 3 (sell)" in page
-    assert "not read by any invariant: mails" in page
+    assert "State differs at step 5 of trace 3 (sell)" in page
+    assert "Not read by any invariant: mails" in page
 
 
 def test_what_machines_say_is_there_too(tmp_path: Path) -> None:

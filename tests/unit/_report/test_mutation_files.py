@@ -77,6 +77,16 @@ def test_a_page_can_hide_one_word_and_leads_from_each_finding_to_the_next() -> N
     assert f'href="#{last}" rel="next"' in page
 
 
+def test_next_leads_down_the_page_whichever_file_comes_first() -> None:
+    [few], judgement = judged(1)
+    many = Source(Path("many.py"), "many.py", few.text + b"def g(a, b):\n    return a < b\n")
+    verdicts = [Verdict(each, "survived", tests=1) for each in mutants_of(many, ["comparison"])]
+    page = mutation_page([few, many], Judgement([*judgement.verdicts, *verdicts], 1, ["test_it"]))
+    shown = re.findall(r'class="finding survived" id="(\w+)"', page)
+    assert shown[-1] == judgement.verdicts[-1].mutant.id
+    assert re.findall(r'href="#(\w+)" rel="next"', page) == shown[1:]
+
+
 def test_a_page_has_the_whole_source_with_what_survived_below_its_line() -> None:
     sources, judgement = judged(20)
     judgement.verdicts[4:] = [Verdict(each.mutant, "killed") for each in judgement.verdicts[4:]]

@@ -110,7 +110,6 @@ def _figures(progress: Progress) -> list[dict[str, str]]:
         (progress.runs, "runs"),
         (progress.steps, "steps"),
         (progress.edges, "edges"),
-        (progress.lines, "lines"),
         (progress.checkpoints, "checkpoints"),
         (round(progress.runs_per_second), "runs/s"),
     ]
