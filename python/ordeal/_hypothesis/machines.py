@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -200,7 +201,7 @@ def _read_rule(
     arguments = []
     generic = False
     for name, strategy in strategies.items():
-        _check_strategy(name, rule.function.__name__, strategy)
+        _check_strategy(name, rule.function, strategy)
         draw, goes_through_hypothesis = compile_argument(strategy)
         generic = generic or goes_through_hypothesis
         arguments.append(Argument(name, names.setdefault(name, len(names)), draw, strategy))
@@ -222,7 +223,7 @@ def _read_rule(
     )
 
 
-def _check_strategy(argument: str, rule: str, strategy: SearchStrategy[Any]) -> None:
+def _check_strategy(argument: str, function: Callable[..., Any], strategy: SearchStrategy[Any]) -> None:
     try:
         strategy.validate()
     except InvalidArgument as error:
@@ -233,8 +234,11 @@ def _check_strategy(argument: str, rule: str, strategy: SearchStrategy[Any]) -> 
         if not strategy.is_empty:
             return
         problem = f"can have no value: its strategy is {strategy!r}"
+    rule, code = function.__name__, getattr(inspect.unwrap(function), "__code__", None)
+    # The line of its first decorator; what a strategy was written on is not known.
+    at = f" ({Path(code.co_filename).name}:{code.co_firstlineno})" if code is not None else ""
     raise MachineError(
-        f"argument {argument!r} of rule {rule!r} {problem}",
+        f"argument {argument!r} of rule {rule!r} {problem}{at}",
         hint=f"write another strategy in the `@rule({argument}=...)` of {rule}",
     )
 

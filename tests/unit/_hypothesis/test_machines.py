@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
@@ -93,8 +94,9 @@ def test_an_argument_that_cannot_be_drawn_is_refused_with_the_reason(strategy: A
         @rule(x=strategy)
         def act(self, x: int) -> None: ...
 
-    with pytest.raises(MachineError, match=rf"^argument 'x' of rule 'act' {message}"):
+    with pytest.raises(MachineError, match=rf"^argument 'x' of rule 'act' {message}") as caught:
         define_machine(Refused)
+    assert f"({Path(__file__).name}:{Refused.act.__code__.co_firstlineno})" in str(caught.value)
 
 
 def test_a_rule_that_hides_a_method_of_all_machines_is_refused() -> None:
