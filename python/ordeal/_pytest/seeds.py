@@ -323,6 +323,8 @@ def _cause(error: BaseException) -> BaseException | None:
 
 def _code_under_test(failure: pytest.ExceptionInfo[BaseException]) -> Any:
     """Return the traceback without the frames of ordeal and Hypothesis, unless nothing else is left."""
+    if isinstance(failure.value, SeedFailedError):
+        return failure.traceback[:0]  # the failure ended its process: none of its frames is here
     rest = failure.traceback.filter(lambda entry: _package(entry.frame.f_globals) not in _MACHINERY)
     return rest or failure.traceback
 

@@ -82,6 +82,29 @@ def test_failure_shows_where_it_happens_with_steps_output_and_command(project: P
     assert "ordeal/_engine/execution/driver.py" not in lines
 
 
+@pytest.mark.forks
+def test_failure_that_ended_its_process_shows_no_frame_of_the_tests_around(project: Project) -> None:
+    project.fix_close()
+    project.edit("bank.py", 'raise ValueError("balance negative")', '__import__("os")._exit(3)')
+    explored = [
+        sys.executable,
+        "-m",
+        "ordeal",
+        "explore",
+        TEST_CLASS,
+        "--workers",
+        "2",
+        "--max-runs",
+        "20",
+        "--no-shrink",
+    ]
+    subprocess.run(explored, cwd=project.root, check=False)
+    lines = [line for line in section(project.run("-q"), "FAILURES") if "ended the process" in line or ".py:" in line]
+    assert [line.partition("ProcessExitError: ")[2] for line in lines] == [
+        "withdraw ended the process with exit code 3"
+    ]
+
+
 @pytest.mark.parametrize("style", ["long", "short", "line", "native", "no"])
 def test_traceback_styles(project: Project, style: str) -> None:
     project.overdrawn()

@@ -150,7 +150,7 @@ class Child:
             if self._is_over(0):
                 self._reap()
             elif monotonic() >= self._looks_at:
-                self._looks_at = monotonic() + END_SECONDS_MAX
+                self._looks_at = monotonic() + LOOK_SECONDS
                 if has_been_replaced(_NOTE.unpack_from(self._note)[0], beside=self.reaper):
                     self.kill()
         return self.exit_status is not None
