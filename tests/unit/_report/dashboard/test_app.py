@@ -175,6 +175,7 @@ class TestPages:
         assert "<b>10</b> runs" in page
         assert "f1ad5ed00880" in page
         assert "not shrunk yet" in page
+        assert "ordeal view" not in page, "nothing is saved yet"
 
     def test_texts_of_the_program_are_texts(self, runs: Path) -> None:
         page = ask(runs, f"/runs/{RUN}").text
