@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import subprocess
+import sys
 from pathlib import Path
 from textwrap import dedent
 from typing import Any
@@ -327,8 +329,26 @@ def test_a_loop_that_ends_is_no_timeout(tmp_path: Path) -> None:
     assert found == {"f arithmetic": ("survived", "swap"), "g arithmetic": ("timeout", "swap")}
 
 
+def test_a_mutant_that_others_notice_by_what_it_left_is_killed_where_a_test_reads_the_file(tmp_path: Path) -> None:
+    program = """
+        TABLE = {}
+        def filled():
+            if not TABLE:
+                TABLE["kettle"] = 3 + 6
+            return TABLE
+    """
+    tests = """
+        import shop
+        def test_reads(): assert open(shop.__file__).read()
+        def test_fills(): shop.filled()
+        def test_uses_what_another_filled(): assert shop.filled()["kettle"] == 9
+    """
+    found, _ = judged(tmp_path, program, tests, "arithmetic", workers=1)
+    assert found == {"filled arithmetic": ("killed", "swap")}
+
+
 def test_no_descriptor_of_ours_is_in_the_place_of_one_of_pytest(tmp_path: Path) -> None:
-    """The third is no file in plain pytest. Where it was one of ours, what asks for it was killed."""
+    """The third is mostly no file in plain pytest. Where it was one of ours, what asks for it was killed."""
     program = """
         import os
         def is_file(path):
@@ -336,8 +356,14 @@ def test_no_descriptor_of_ours_is_in_the_place_of_one_of_pytest(tmp_path: Path) 
             return os.path.isfile(path)
     """
     tests = "from shop import is_file\ndef test_it(): assert is_file(__file__) and not is_file(3)\n"
-    found, _ = judged(tmp_path, program, tests, "delete_statement", workers=1)
-    assert found == {"is_file delete_statement": ("survived", "swap")}
+    plain = tmp_path / "plain"
+    plain.mkdir()
+    (plain / "shop.py").write_text(dedent(program).replace("path = str(path)", "pass"))
+    (plain / "test_shop.py").write_text(tests)
+    passes = subprocess.run([sys.executable, "-m", "pytest", "-q"], cwd=plain, check=False).returncode == 0
+    (tmp_path / "judged").mkdir()
+    found, _ = judged(tmp_path / "judged", program, tests, "delete_statement", workers=1)
+    assert found == {"is_file delete_statement": ("survived" if passes else "killed", "swap")}
 
 
 @pytest.mark.parametrize("options", ["-p no:xdist", "-n 2", "-p no:cacheprovider", "-p no:randomly", ""])

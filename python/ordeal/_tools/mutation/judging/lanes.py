@@ -158,13 +158,13 @@ class Lanes:
         covering = self._suite.covering(mutant)
         if self._suite.runs_at_import(mutant):
             self.at_import.append(mutant)
-        elif self._suite.readers(mutant):
-            self.leave_to_readers(mutant)
         elif not self._suite.is_reverse_known:
             self._undecided.append((mutant, trial))
         elif len(trial.numbers) == len(covering) and self._suite.runs_for_others(mutant):
             # Other tests may use what the mutant left behind, and notice it.
             self._waiting.appendleft(self._job(_Tag(None, [self._suite.trial_by_all(mutant)])))
+        elif self._suite.readers(mutant):
+            self.leave_to_readers(mutant)
         else:
             nearest = self._suite.nearest(covering)
             self._verdict(mutant, "survived", tests=len(covering), nearest=nearest, covering=covering)

@@ -18,7 +18,12 @@ from ordeal._tools.mutation.sandbox import COPIES
 from ordeal._tools.mutation.source import Source
 
 #: Only a suite that takes long is split.
-BUSY = "assert sum(range(1 << 26))"
+BUSY = """
+import time
+def test_takes_long():
+    end = time.process_time() + 1.0
+    while time.process_time() < end: pass
+"""
 
 
 @pytest.mark.parametrize(
@@ -43,7 +48,7 @@ def test_a_plugin_that_cannot_be_imported_is_left_alone() -> None:
 @pytest.mark.slow
 def test_the_file_that_runs_most_is_asked_first_and_all_others_if_it_does_not_notice(tmp_path: Path) -> None:
     (tmp_path / "shop.py").write_text("RATE = 2\nLIMIT = 5\n\ndef price(n):\n    return n * RATE\n")
-    (tmp_path / "test_a.py").write_text(f"import shop\n\ndef test_limit(): {BUSY} and shop.LIMIT == 5\n")
+    (tmp_path / "test_a.py").write_text(f"import shop{BUSY}\ndef test_limit(): assert shop.LIMIT == 5\n")
     (tmp_path / "test_b.py").write_text("import shop\n\ndef test_price(): assert shop.price(3) == 6\n")
     (tmp_path / "test_c.py").write_text("import shop\n\ndef test_again(): assert shop.price(1) == 2\n")
     source = Source.of(tmp_path / "shop.py", "shop.py")
@@ -60,7 +65,7 @@ def test_the_file_that_runs_most_is_asked_first_and_all_others_if_it_does_not_no
 @pytest.mark.slow
 def test_a_file_that_fails_by_itself_is_not_asked_first(tmp_path: Path) -> None:
     (tmp_path / "shop.py").write_text("RATE = 2\n\ndef price(n):\n    return n * RATE\n")
-    (tmp_path / "test_a.py").write_text(f"import os\n\ndef test_sets():\n    {BUSY}\n    os.environ['SHOP'] = '1'\n")
+    (tmp_path / "test_a.py").write_text(f"import os{BUSY}\ndef test_sets():\n    os.environ['SHOP'] = '1'\n")
     text = "import os, shop\n\ndef test_price(): assert shop.price(1) == 2 * int(os.environ.get('SHOP', 0))\n"
     (tmp_path / "test_b.py").write_text(text)
     source = Source.of(tmp_path / "shop.py", "shop.py")
