@@ -179,6 +179,9 @@ def test_a_thread_that_outlives_its_run_is_named() -> None:
         result = Explorer(Outliving, workers=1).run(max_runs=5, steps_per_run=3)
     finally:
         Outliving.end.set()
+        for thread in threading.enumerate():
+            if thread.name == "a loop":
+                thread.join()  # no later test may find it
     outlived = "the thread 'a loop' outlived the run that started it; join it in teardown()"
     assert (result.failures, result.notes) == ([], (f"Outside of the steps: {outlived}.",))
 
@@ -191,8 +194,8 @@ def test_a_worker_sends_what_it_warns_of() -> None:
             Path(__file__).open()  # noqa: SIM115 - that is what it leaves open
 
     result = Explorer(Leaking, workers=1, isolate=True).run(max_runs=5, steps_per_run=3)
-    assert len(result.notes) == 1, result.notes
-    assert result.notes[0].startswith("Outside of the steps: unclosed file <_io.TextIOWrapper name=")
+    (note,) = result.notes
+    assert note.startswith("Outside of the steps: unclosed file <_io.TextIOWrapper name=")
 
 
 @pytest.mark.forks
@@ -254,7 +257,6 @@ def test_under_hypothesis_too_a_chaos_test_ends_with_its_first_failure() -> None
 
 
 @pytest.mark.forks
-@pytest.mark.usefixtures("own_threads_alone")
 def test_what_a_forked_run_warns_of_is_noted() -> None:
     made_in = [0]
 
