@@ -458,7 +458,8 @@ class WorkerPool:
         assert child is not None
         assert child.exit_status is not None
         failed, worker.failed = worker.failed, ""
-        in_copy = bool(self._counters[worker.number].is_copying)
+        # Where the guard itself was lost, nothing is known of what the process did.
+        in_copy = bool(self._counters[worker.number].is_copying) and not child.exit_status.is_unknown
         crash = None if failed or in_copy else self._crashes.read(child.journal, child.exit_status, hung=hung)
         runs = self._counters[worker.number].runs
         if crash is not None:
