@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from time import monotonic
 from typing import Protocol
 
 import msgspec
@@ -202,7 +201,7 @@ class Triage:
         shrink = shrink and self._setup.settings.shrink
         all_seconds = shrinking_seconds(self._setup.settings)
         seconds = min(self._setup.settings.max_shrink_time, all_seconds)
-        self._until = monotonic() + all_seconds
+        self._until = _native.monotonic() + all_seconds
         waiting = [
             _FindingInTriage(number, each, each.tape, shrink, seconds) for number, each in enumerate(findings, start=1)
         ]
