@@ -312,7 +312,7 @@ def _wait_for_runs(
         try:
             channel.send(STARTED, process, alone=True)
             os.waitid(os.P_PID, process, os.WEXITED | os.WNOWAIT)
-            is_replaced = has_been_replaced(process, beside=os.getpid())
+            is_replaced = has_been_replaced(process, parent=os.getpid())
             _, status = os.waitpid(process, 0)
             channel.send(GONE, REPLACED if is_replaced else os.waitstatus_to_exitcode(status), alone=True)
         except ChannelError:

@@ -151,7 +151,7 @@ class Child:
                 self._reap()
             elif monotonic() >= self._looks_at:
                 self._looks_at = monotonic() + LOOK_SECONDS
-                if has_been_replaced(_NOTE.unpack_from(self._note)[0], beside=self.reaper):
+                if has_been_replaced(_NOTE.unpack_from(self._note)[0], parent=self.reaper):
                     self.kill()
         return self.exit_status is not None
 
@@ -356,7 +356,7 @@ def _watch_fork(process: int, note: mmap) -> NoReturn:
             if child != process:
                 with suppress(ChildProcessError):
                     os.waitpid(child, os.WNOHANG)
-    is_replaced = has_been_replaced(process, beside=os.getpid())
+    is_replaced = has_been_replaced(process, parent=os.getpid())
     # The whole group at once, while its number cannot be reused: a process that forks all the time must not escape.
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process, signal.SIGKILL)
@@ -392,13 +392,13 @@ def _children() -> list[int]:
         return children
 
 
-def has_been_replaced(process: int, *, beside: int) -> bool:
-    """Return True if another program has replaced ``process``. The one ``beside`` it is a fork that was not."""
+def has_been_replaced(process: int, *, parent: int) -> bool:
+    """Return True if another program has replaced ``process``, a fork of ``parent``, which is a fork itself."""
     try:
-        other, its = (int(stat_fields(Path("/proc", str(each)))[6]) for each in (beside, process))
+        ours, its = (int(stat_fields(Path("/proc", str(each)))[6]) for each in (parent, process))
     except OSError:
         return False
-    return bool(other & ~its & _FORKED)
+    return bool(ours & ~its & _FORKED)
 
 
 def stat_fields(task: Path) -> list[bytes]:
