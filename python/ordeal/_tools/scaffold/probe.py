@@ -731,9 +731,8 @@ class _ClassTrial:
                     found[name] &= isinstance(error, Exception) and not self._is_intended(error)
         # Iterating may yield something else than what the length counts and what `in` asks for: then a method that is
         # called often shows it by itself.
-        for thing in (
-            [self._used([method]) for method in self._working()] if found["counts"] or found["contains"] else ()
-        ):
+        for method in self._working() if found["counts"] or found["contains"] else ():
+            thing = self._used([method])
             with suppress(Exception, CallTimeoutError):
                 found["counts"] &= not bounded(lambda thing=thing: _counts_items(thing))  # type: ignore[misc]
                 found["contains"] &= bounded(lambda thing=thing: claims["contains"](thing))  # type: ignore[misc]
